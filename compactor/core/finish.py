@@ -1,0 +1,130 @@
+"""What came of a plan? The result is assembled and checked against the promises, or rejected with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compactor.core.handoff import Notes, write
+from compactor.core.messages import Handoff, Kept, Role, chain, digest
+from compactor.core.plan import Plan, Step
+from compactor.core.scene import Scene, by_message
+from compactor.core.settings import OnFailure, Settings
+from compactor.core.state import Covered, Generation
+from compactor.core.tokens import Count, message_cost
+from compactor.core.verify import broken, result_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from compactor.core.messages import Piece
+    from compactor.core.results import Spot
+    from compactor.core.summary import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A result that keeps the promises: its pieces, its tokens, and the new generation if there was a summary."""
+
+    pieces: tuple[Piece, ...]
+    after: int
+    generation: Generation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Why a result is not to be written."""
+
+    why: str
+
+
+def finish(
+    plan: Plan, summary: Summary | None, made: Mapping[str, object], settings: Settings, count: Count
+) -> Compacted | Rejected:
+    """Assemble the result of a plan and check it against the promises.
+
+    `summary` is None if none was asked for, or none could be had: then `on_failure` decides about the middle.
+    `made` goes into the new generation. Rejected means that the conversation leaves as it came.
+    """
+    if plan.scene is None or plan.step is Step.UNTOUCHED:
+        return Rejected(plan.why)
+    notes = Notes(summary, plan.quote) if summary else None
+    pieces = tuple(_pieces(plan, plan.scene, notes, settings))
+    after = _after(plan.scene, pieces, count)
+    laws = broken(plan.conversation, pieces)
+    if laws:
+        return Rejected(f"the result would break a promise: {laws[0]}")
+    before = plan.sizes.before
+    if after >= before:
+        return Rejected(f"the result would not be smaller ({before:,} tokens before, {after:,} after)")
+    if notes and after >= plan.sizes.pruned:
+        return Rejected("the summary saves nothing over pruning")
+    return Compacted(pieces, after, _generation(plan, plan.scene, notes, made) if notes else None)
+
+
+def _pieces(plan: Plan, scene: Scene, notes: Notes | None, settings: Settings) -> Iterable[Piece]:
+    kept = _kept(plan, scene)
+    if plan.step is Step.SUMMARISE and (notes or settings.on_failure is OnFailure.DROP):
+        cut, rest = plan.head, plan.tail
+    else:
+        cut = rest = scene.base.at
+    yield from (k for p, k in kept.items() if p < cut)
+    if notes:
+        yield Handoff(plan.role, write(notes))
+    elif scene.base.handoff is not None:
+        yield Kept(scene.base.handoff)
+    elif scene.base.notes:
+        yield Handoff(scene.base.role, write(scene.base.notes))
+    yield from (k for p, k in kept.items() if p >= rest)
+
+
+def _kept(plan: Plan, scene: Scene) -> dict[int, Kept]:
+    """What stays of each turn: stubs for results, and no call or result that has lost its partner."""
+    stubs = by_message(plan.stubs)
+    calls, orphans = _strays(scene, plan.conversation.gaps)
+    kept = {}
+    for place, message in enumerate(scene.turns):
+        lost = frozenset(orphans.get(place, ()))
+        if lost and len(lost) == len(message.results) and message.role is Role.TOOL:
+            continue
+        kept[place] = Kept(scene.base.view[place], stubs.get(place, {}), frozenset(calls.get(place, ())), lost)
+    return kept
+
+
+def _strays(scene: Scene, gaps: frozenset[int]) -> tuple[dict[int, tuple[int, ...]], dict[int, list[int]]]:
+    calls: dict[int, tuple[int, ...]] = {}
+    orphans: dict[int, list[int]] = {}
+    for group in scene.groups:
+        around = range(max(group.start - 1, 0), group.stop)
+        if any(scene.base.view[p] in gaps for p in around):
+            continue
+        if group.open and group.stop < len(scene.turns):
+            calls[group.start] = group.open
+        for place, ordinal in group.orphans:
+            orphans.setdefault(place, []).append(ordinal)
+    return calls, orphans
+
+
+def _after(scene: Scene, pieces: Sequence[Piece], count: Count) -> int:
+    total = scene.fixed
+    for piece, message in zip(pieces, result_messages(scene.conversation, pieces), strict=True):
+        unchanged = isinstance(piece, Kept) and message is scene.conversation.messages[piece.index]
+        total += scene.cost_of[piece.index] if isinstance(piece, Kept) and unchanged else message_cost(message, count)
+    return total
+
+
+def _generation(plan: Plan, scene: Scene, notes: Notes, made: Mapping[str, object]) -> Generation:
+    base, new = scene.base, scene.turns[plan.head : plan.tail]
+    earlier = base.generation
+    if earlier:
+        old = earlier.covered
+        covered = Covered(old.count + len(new), old.first, chain(new, old.chain))
+    else:
+        covered = Covered(len(new), digest(new[0]), chain(new))
+    stubbed = tuple((s.message - plan.tail, s.result) for s in sorted(plan.stubs, key=_order) if s.message >= plan.tail)
+    number = earlier.number + 1 if earlier else 1 + (base.notes is not None)
+    return Generation(number, covered, plan.role, notes, stubbed, made)
+
+
+def _order(spot: Spot) -> tuple[int, int]:
+    return spot.message, spot.result

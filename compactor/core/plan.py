@@ -1,0 +1,226 @@
+"""What is to be done with a conversation, stage by stage, before any model is asked?
+
+`make_plan` decides all that can be decided without a model; `finish` takes it from there. A dry run is `make_plan`
+alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from compactor.core.handoff import Notes, role_between
+from compactor.core.messages import Role, groups
+from compactor.core.prompt import Request, Turns, request
+from compactor.core.prune import prunable
+from compactor.core.results import Spot
+from compactor.core.scene import Scene, by_message, handoff_cost, scene, stubbed_costs
+from compactor.core.settings import Settings, Trigger
+from compactor.core.split import anchors, head_end, tail_start, tail_start_by_count, widened
+from compactor.core.state import Foreign, locate
+from compactor.core.summary import Summary
+from compactor.core.tokens import upper_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from compactor.core.messages import Conversation
+    from compactor.core.state import Entry
+    from compactor.core.tokens import Count
+
+# A handoff with bare headings has about 160 tokens; a summary of fewer than this is not worth a call.
+LEAST_SUMMARY = 160
+
+
+class Step(StrEnum):
+    """What a plan comes to."""
+
+    UNTOUCHED = "untouched"  # leaves byte for byte
+    REUSE = "reuse"  # head, the handoff of an earlier run, and everything since
+    PRUNE = "prune"  # stubs for old tool results are enough
+    SUMMARISE = "summarise"  # one model call
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Tokens: all messages of the input; what a model would be given now; that after pruning; the three parts.
+
+    `floor` and `ceiling` are the least and the most that a summary takes, `wrapper` what the handoff adds around it.
+    """
+
+    before: int = 0
+    effective: int = 0
+    pruned: int = 0
+    head: int = 0
+    middle: int = 0
+    tail: int = 0
+    floor: int = 0
+    ceiling: int = 0
+    wrapper: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done, why, and the parts to do it with; `head` and `tail` are places in the scene's turns."""
+
+    conversation: Conversation
+    step: Step
+    why: str
+    sizes: Sizes = Sizes()
+    scene: Scene | None = None
+    head: int = 0
+    tail: int = 0
+    role: Role = Role.USER
+    quote: str = ""
+    stubs: Mapping[Spot, str] = field(default_factory=dict)
+    request: Request | None = None
+
+    @property
+    def expected(self) -> tuple[int, int]:
+        """Tokens after, at least and at most: as pruned, or with a summary between its floor and its ceiling."""
+        if self.request is None:
+            return (self.sizes.pruned, self.sizes.pruned)
+        rest = self.sizes.head + self.sizes.tail + self.sizes.wrapper
+        return (rest + self.sizes.floor, rest + self.sizes.ceiling)
+
+
+def make_plan(conversation: Conversation, entries: Iterable[Entry], settings: Settings, count: Count) -> Plan | Foreign:
+    """Decide what to do with a conversation, given what the sidecar knows of it.
+
+    Counts nothing if the length of the text alone says that it is below the trigger.
+    """
+    base = locate(conversation.messages, entries)
+    if isinstance(base, Foreign):
+        return base
+    standing = base.notes is None or base.handoff is not None
+    forced = settings.trigger_mode is Trigger.FORCE
+    if not conversation.messages:
+        return Plan(conversation, Step.UNTOUCHED, "it has no messages")
+    if standing and not forced and not settings.triggers(upper_bound(conversation)):
+        return Plan(conversation, Step.UNTOUCHED, "below the trigger")
+    return _decided(scene(conversation, base, settings, count), settings, count)
+
+
+def _decided(on: Scene, settings: Settings, count: Count) -> Plan:
+    forced = settings.trigger_mode is Trigger.FORCE
+    effective = on.fixed + on.handoff + sum(on.costs)
+    as_is = _as_is(on, Sizes(on.fixed + sum(on.cost_of), effective, effective))
+    if not forced and not settings.triggers(effective):
+        return as_is
+    head, start = _ends(on, settings)
+    stubs = {**on.carried, **prunable(on.turns, on.groups, head, start, settings)}
+    pruned = _pruned(as_is, on, stubs, count)
+    if not forced and not settings.triggers(pruned.sizes.pruned):
+        return pruned
+    return _split(pruned, on, head, start, settings, count)
+
+
+def _as_is(on: Scene, sizes: Sizes) -> Plan:
+    again = on.base.notes is not None and on.base.handoff is None
+    step = Step.REUSE if again else Step.UNTOUCHED
+    return Plan(on.conversation, step, "below the trigger", sizes, on, role=on.base.role, stubs=on.carried)
+
+
+def _pruned(plan: Plan, on: Scene, stubs: Mapping[Spot, str], count: Count) -> Plan:
+    if stubs == on.carried:
+        return plan
+    total = on.fixed + on.handoff + sum(stubbed_costs(on.turns, on.costs, stubs, count))
+    sizes = replace(plan.sizes, pruned=total)
+    return replace(plan, step=Step.PRUNE, why="pruning is enough", sizes=sizes, stubs=stubs)
+
+
+def _ends(on: Scene, settings: Settings) -> tuple[int, int]:
+    """Where the head ends, and where the tail begins by its budget alone."""
+    head = head_end(on.groups, settings.protect_first)
+    if on.base.notes is not None:
+        head = min(head, on.base.at)
+    floor = max(head, on.base.at)
+    if settings.tail_messages:
+        return head, tail_start_by_count(on.groups, settings.tail_messages, floor)
+    return head, tail_start(on.groups, on.costs, settings.tail_budget, floor)
+
+
+def _split(pruned: Plan, on: Scene, head: int, start: int, settings: Settings, count: Count) -> Plan:
+    demotable: Mapping[Spot, str] = {}
+    if not settings.tail_messages:
+        demotable = prunable(on.turns, on.groups, head, len(on.turns), settings)
+    least = stubbed_costs(on.turns, on.costs, demotable, count)
+    tail, role = _tail(on, settings, head, start, least)
+    stubs = _demoted(pruned.stubs, demotable, on.costs, least, tail, settings.tail_budget)
+    pruned = _pruned(pruned, on, stubs, count)
+    if settings.trigger_mode is not Trigger.FORCE and not settings.triggers(pruned.sizes.pruned):
+        return pruned
+    costs = stubbed_costs(on.turns, on.costs, stubs, count)
+    middle = sum(costs[head:tail]) + on.handoff
+    ceiling = settings.summary_budget(middle)
+    if tail <= max(head, on.base.at) and on.base.at <= head:
+        return replace(pruned, why="nothing to summarise: head and tail hold everything")
+    if ceiling < LEAST_SUMMARY:
+        return replace(pruned, why=f"the {middle:,} tokens between head and tail are too few to summarise")
+    quote = _quote(on, head, tail)
+    sizes = replace(
+        pruned.sizes,
+        head=on.fixed + sum(costs[:head]),
+        middle=middle,
+        tail=sum(costs[tail:]),
+        floor=min(settings.summary_min, ceiling),
+        ceiling=ceiling,
+        wrapper=handoff_cost(Notes(Summary({}), quote), count),
+    )
+    asked = _asked(on, settings, head, tail, ceiling)
+    return Plan(on.conversation, Step.SUMMARISE, "at the trigger", sizes, on, head, tail, role, quote, stubs, asked)
+
+
+def _tail(on: Scene, settings: Settings, head: int, start: int, least: Sequence[int]) -> tuple[int, Role]:
+    """Where the tail begins, with the last user message and reply in it if they fit, and the handoff's role."""
+    floor = max(head, on.base.at)
+    budget = 0 if settings.tail_messages else settings.tail_budget
+    start = widened(on.groups, least, start, budget, [a for a in anchors(on.turns) if a is not None and a >= floor])
+    for group in reversed([g for g in on.groups if floor <= g.start <= start]):
+        if group.start < start and sum(least[group.start :]) > budget:
+            break
+        role, alternates = role_between(on.turns[:head], on.turns[group.start :])
+        if alternates:
+            return group.start, role
+    return start, role_between(on.turns[:head], on.turns[start:])[0]
+
+
+def _demoted(  # noqa: PLR0913 - both price lists, and the stubs there are and could be
+    stubs: Mapping[Spot, str],
+    demotable: Mapping[Spot, str],
+    costs: Sequence[int],
+    least: Sequence[int],
+    tail: int,
+    budget: int,
+) -> dict[Spot, str]:
+    """Stub results in the tail, oldest first, until it fits its budget; the newest is the last to go."""
+    chosen = dict(stubs)
+    stubbed = by_message(stubs)
+    spent = sum(least[p] if p in stubbed else costs[p] for p in range(tail, len(costs)))
+    for place, texts in sorted(by_message(demotable).items()):
+        if place < tail or place in stubbed:
+            continue
+        if spent <= budget:
+            break
+        chosen |= {Spot(place, ordinal): text for ordinal, text in texts.items()}
+        spent -= costs[place] - least[place]
+    return chosen
+
+
+def _quote(on: Scene, head: int, tail: int) -> str:
+    """Give the user's latest message if it goes into the middle or is known from the last handoff only, else ""."""
+    user, _ = anchors(on.turns)
+    if user is not None and user >= tail:
+        return ""
+    carried = on.base.notes.quote if on.base.notes else ""
+    if user is None or user < head or (carried and user < on.base.at):
+        return carried
+    return on.turns[user].text
+
+
+def _asked(on: Scene, settings: Settings, head: int, tail: int, ceiling: int) -> Request:
+    new = on.turns[head:tail]
+    turns = Turns(new, groups(new), on.base.view[head])
+    previous = on.base.notes.summary if on.base.notes else None
+    return request(turns, previous, on.turns[:head], on.turns[tail:], ceiling, settings)

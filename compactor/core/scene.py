@@ -1,0 +1,86 @@
+"""What of a conversation stands before the stages, and what does each turn cost?
+
+The turns that an earlier summary covers are out of it; what an earlier run stubbed in its tail is stubbed again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compactor.core.handoff import Notes, write
+from compactor.core.messages import Group, Kept, Message, Role, applied, groups
+from compactor.core.prune import prunable
+from compactor.core.results import Spot
+from compactor.core.tokens import Count, costs, message_cost, preamble_cost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compactor.core.messages import Conversation
+    from compactor.core.settings import Settings
+    from compactor.core.state import Base
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A conversation as the stages see it: the messages that still stand as turns, and what they cost.
+
+    Indices of `turns`, `groups` and `costs` are places in `base.view`; `cost_of` is by message index. `carried` are
+    the stubs that an earlier run left in its tail; `costs` have them in.
+    """
+
+    conversation: Conversation
+    base: Base
+    turns: tuple[Message, ...]
+    groups: tuple[Group, ...]
+    carried: Mapping[Spot, str]
+    costs: tuple[int, ...]
+    cost_of: tuple[int, ...]
+    fixed: int
+    handoff: int
+
+
+def scene(conversation: Conversation, base: Base, settings: Settings, count: Count) -> Scene:
+    """Lay out `conversation` as the stages see it, counting every message once."""
+    turns = tuple(conversation.messages[i] for i in base.view)
+    cost_of = costs(conversation.messages, count)
+    grouped = groups(turns)
+    carried = _carried(base, turns, grouped, settings)
+    now = stubbed_costs(turns, [cost_of[i] for i in base.view], carried, count)
+    written = handoff_cost(base.notes, count) if base.notes else 0
+    handoff = cost_of[base.handoff] if base.handoff is not None else written
+    fixed = preamble_cost(conversation, count)
+    return Scene(conversation, base, turns, grouped, carried, now, cost_of, fixed, handoff)
+
+
+def _carried(base: Base, turns: tuple[Message, ...], grouped: tuple[Group, ...], settings: Settings) -> dict[Spot, str]:
+    if base.generation is None or base.handoff is not None:
+        return {}
+    wanted = {Spot(base.at + after, ordinal) for after, ordinal in base.generation.stubbed}
+    stubs = prunable(turns, grouped, base.at, len(turns), settings)
+    return {spot: text for spot, text in stubs.items() if spot in wanted}
+
+
+def stubbed_costs(
+    turns: Sequence[Message], costs: Sequence[int], stubs: Mapping[Spot, str], count: Count
+) -> tuple[int, ...]:
+    """Give what each turn costs with `stubs` in place of its results, in tokens; `costs` is without them."""
+    changed = by_message(stubs)
+    return tuple(
+        message_cost(applied(turns[place], Kept(place, changed[place])), count) if place in changed else cost
+        for place, cost in enumerate(costs)
+    )
+
+
+def by_message(stubs: Mapping[Spot, str]) -> dict[int, dict[int, str]]:
+    """Sort stubs by message, then by the ordinal of the result."""
+    found: dict[int, dict[int, str]] = {}
+    for spot, text in stubs.items():
+        found.setdefault(spot.message, {})[spot.result] = text
+    return found
+
+
+def handoff_cost(notes: Notes, count: Count) -> int:
+    """Price a handoff that says `notes`, in tokens."""
+    return message_cost(Message(Role.USER, write(notes)), count)

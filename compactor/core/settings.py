@@ -1,0 +1,103 @@
+"""Which numbers and choices shape a compaction, and why is each what it is?
+
+Every field is a flag, an environment variable (COMPACTOR_...) and a key of the configuration file; the text
+beside it is its help. One value, frozen, is handed to every stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+from compactor.errors import UsageError
+
+
+class StubStyle(StrEnum):
+    """What is left of a pruned tool result: one line of what was there, or the bare sentence."""
+
+    DESCRIBE = "describe"
+    PLAIN = "plain"
+
+
+class OnFailure(StrEnum):
+    """What becomes of the middle when no summary can be had."""
+
+    KEEP = "keep"
+    DROP = "drop"
+    EXTRACT = "extract"
+
+
+class Trigger(StrEnum):
+    """Whether a conversation below the trigger is compacted all the same."""
+
+    AUTO = "auto"
+    FORCE = "force"
+
+
+def _number(default: float, why: str) -> Any:  # noqa: ANN401 - a dataclass field stands for its value
+    return field(default=default, metadata={"why": why})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that shapes a compaction. Sizes are tokens unless a name says otherwise.
+
+    Raises UsageError for values that cannot work together.
+    """
+
+    context_window: int = _number(128_000, "tokens the reading model takes; what most current models offer")
+    threshold: float = _number(0.50, "share of the window at which a conversation is compacted; 1.0 never")
+    protect_first: int = _number(3, "messages kept at the beginning: system, task, first reply")
+    tail_tokens: int = _number(20_000, "tokens kept at the end, at most 40 % of the trigger")
+    tail_messages: int = _number(0, "keep this many last messages instead of a token budget (0: off)")
+    prune_chars: int = _number(200, "longest old tool result that is left alone, in characters")
+    stub: StubStyle = field(
+        default=StubStyle.DESCRIBE, metadata={"why": "what stands for a pruned result: describe or plain"}
+    )
+    tool_excerpt: int = _number(600, "characters of an old tool result that the summarizer reads")
+    summary_ratio: float = _number(0.20, "summary budget as a share of the middle")
+    summary_min: int = _number(2_000, "smallest summary budget, unless that is over half of the middle")
+    summary_max: int = _number(12_000, "largest summary budget")
+    on_failure: OnFailure = field(
+        default=OnFailure.KEEP,
+        metadata={"why": "when no summary can be had: keep the turns, drop them, or extract offline"},
+    )
+    cooldown: int = _number(600, "seconds before a conversation that failed is tried again")
+    trigger_mode: Trigger = field(default=Trigger.AUTO, metadata={"internal": True})
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that cannot work."""
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, int | float) and value < 0:
+                raise UsageError(f"{f.name} is {value}, but cannot be negative", "give 0 or more")
+        if not 0 < self.threshold <= 1:
+            raise UsageError(f"threshold is {self.threshold}", "give a share of the window, over 0 and up to 1")
+        if not 0 < self.summary_ratio <= 0.5:  # noqa: PLR2004 - half of the middle is the rule itself
+            raise UsageError(f"summary_ratio is {self.summary_ratio}", "give a share over 0 and up to 0.5")
+        if self.summary_min > self.summary_max:
+            raise UsageError(
+                f"summary_min {self.summary_min} is over summary_max {self.summary_max}", "swap or lower them"
+            )
+        if self.context_window < 1:
+            raise UsageError("context_window is 0", "give the window of the model that will read the result")
+
+    @property
+    def trigger(self) -> int:
+        """Tokens from which a conversation is compacted (but see `triggers`: a threshold of 1.0 never does)."""
+        return int(self.threshold * self.context_window)
+
+    def triggers(self, tokens: int) -> bool:
+        """True if a conversation of `tokens` is to be compacted."""
+        return self.threshold < 1 and tokens >= self.trigger
+
+    @property
+    def tail_budget(self) -> int:
+        """Tokens that the tail may hold: `tail_tokens`, but never over 40 % of the trigger."""
+        return min(self.tail_tokens, int(0.40 * self.trigger))
+
+    def summary_budget(self, middle: int) -> int:
+        """The most tokens a summary of a middle of `middle` tokens may take; the floor gives way to half."""
+        wanted = min(max(int(self.summary_ratio * middle), self.summary_min), self.summary_max)
+        return min(wanted, middle // 2)

@@ -1,0 +1,75 @@
+"""Stages 2 and 3: where does the protected head end, and where does the protected tail begin?
+
+Both cut only between tool groups. Sizes are tokens.
+
+>>> from compactor.core.messages import Message, Role, groups
+>>> talk = tuple(Message(Role.USER if n % 2 == 0 else Role.ASSISTANT, f"turn {n}") for n in range(8))
+>>> head_end(groups(talk), protect_first=3)
+3
+>>> tail_start(groups(talk), (10,) * 8, budget=25, floor=3)
+6
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compactor.core.handoff import is_spoken
+from compactor.core.messages import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactor.core.messages import Group, Message
+
+
+def head_end(groups: Sequence[Group], protect_first: int) -> int:
+    """Index after the last message of the head: a group that would be cut stays out."""
+    return max((g.stop for g in groups if g.stop <= protect_first), default=0)
+
+
+def tail_start(groups: Sequence[Group], costs: Sequence[int], budget: int, floor: int) -> int:
+    """Index of the first message of the tail: whole groups from the end while they fit `budget`.
+
+    The last group always belongs to the tail, whatever it costs; nothing before `floor` does.
+    """
+    start = len(costs)
+    spent = 0
+    for group in reversed(groups):
+        spent += sum(costs[group.start : group.stop])
+        if group.start < floor or (spent > budget and start < len(costs)):
+            break
+        start = group.start
+    return start
+
+
+def tail_start_by_count(groups: Sequence[Group], messages: int, floor: int) -> int:
+    """Index of the first message of a tail of at least `messages` messages, in whole groups, not before `floor`."""
+    length = groups[-1].stop if groups else 0
+    starts = [g.start for g in groups if floor <= g.start <= max(length - messages, floor)]
+    return max(starts, default=length)
+
+
+def anchors(messages: Sequence[Message]) -> tuple[int | None, int | None]:
+    """Indices of the last real user message and of the last assistant reply with words; None where there is none.
+
+    Real means neither blank nor a handoff.
+    """
+    user = [i for i, m in enumerate(messages) if m.role is Role.USER and is_spoken(m)]
+    reply = [i for i, m in enumerate(messages) if m.role is Role.ASSISTANT and is_spoken(m)]
+    return (user[-1] if user else None), (reply[-1] if reply else None)
+
+
+def widened(groups: Sequence[Group], least: Sequence[int], start: int, budget: int, wanted: Sequence[int]) -> int:
+    """Move the tail's start back to take in as many `wanted` messages as `budget` allows.
+
+    `least` is what each message costs when every result in it that may be stubbed is: those are stubbed if the
+    wider tail needs it.
+    """
+    for anchor in sorted(wanted):
+        if anchor >= start:
+            break
+        begin = next(g.start for g in groups if g.start <= anchor < g.stop)
+        if sum(least[begin:]) <= budget:
+            return begin
+    return start

@@ -1,0 +1,157 @@
+"""Stage 5: what does an earlier run know about this conversation, and does it really belong to it?
+
+Two ways of use are told apart by content. Either the source keeps growing and the output is another file: then
+the messages that a summary covers are still there, and are found by the fold of their digests. Or the output has
+replaced the source: then the handoff itself stands in the conversation. A conversation that was rewound matches an
+earlier generation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from compactor.core.handoff import Notes, is_handoff, read, write
+from compactor.core.messages import Role, chain, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from compactor.core.messages import Message
+
+KEEP_GENERATIONS = 8  # a rewound conversation goes on from one of these; each holds one summary
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """The messages that a summary covers: how many, the digest of the first, the fold of all.
+
+    The messages before them are not part of it, so a new system prompt changes nothing.
+    """
+
+    count: int
+    first: str
+    chain: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One compaction of a conversation.
+
+    `stubbed` names the results in the tail that were stubbed, as (messages after the covered ones, ordinal), so
+    that a later run repeats the same bytes. `made` tells how: summarizer, encoding, usage, token counts.
+    """
+
+    number: int
+    covered: Covered
+    role: Role
+    notes: Notes
+    stubbed: tuple[tuple[int, int], ...] = ()
+    made: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The last attempt failed: when (seconds since the epoch) and why."""
+
+    at: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """All that the sidecar knows of one conversation; generations oldest first, at most KEEP_GENERATIONS."""
+
+    key: str
+    generations: tuple[Generation, ...] = ()
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a summary covers already, found in a conversation.
+
+    `view` are the indices of the messages that still stand as turns, `at` is the place among them where the handoff
+    belongs, `handoff` the index of a handoff that stands in the conversation itself. Without an earlier compaction
+    `notes` is None and `view` is everything.
+    """
+
+    view: tuple[int, ...]
+    at: int = 0
+    notes: Notes | None = None
+    role: Role = Role.USER
+    handoff: int | None = None
+    generation: Generation | None = None
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """The sidecar holds a state for this conversation that fits none of its messages."""
+
+    why: str
+
+
+def key_of(messages: Sequence[Message]) -> str:
+    """Name a conversation by its first real user message, which stays in every generation: 16 hex digits."""
+    users = (m for m in messages if m.role is Role.USER and not is_handoff(m))
+    first = next(users, messages[0] if messages else None)
+    text = first.text if first else ""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def locate(messages: Sequence[Message], entries: Iterable[Entry]) -> Base | Foreign:
+    """Find what is covered already: by a handoff in the conversation, else by the covered messages themselves.
+
+    `entries` are those the sidecar has for this conversation; the one that covers most wins.
+    """
+    known = [g for entry in entries for g in reversed(entry.generations)]
+    handoffs = [i for i, m in enumerate(messages) if is_handoff(m)]
+    if handoffs:
+        return _at_handoff(messages, handoffs, known)
+    runs = [(g.covered.count, -n, g, at) for n, g in enumerate(known) if (at := _find(messages, g)) is not None]
+    if runs:
+        _, rank, generation, at = max(runs, key=lambda run: run[:2])
+        said = "" if rank == 0 else f"goes on from generation {generation.number}: the turns after it have changed"
+        view = (*range(at), *range(at + generation.covered.count, len(messages)))
+        return Base(view, at, generation.notes, generation.role, None, generation, said)
+    if known:
+        return Foreign("its state covers turns that are not in it (edited, cut off, or another conversation)")
+    return Base(tuple(range(len(messages))))
+
+
+def _at_handoff(messages: Sequence[Message], handoffs: Sequence[int], known: Sequence[Generation]) -> Base:
+    newest = handoffs[-1]
+    text = messages[newest].text
+    generation = next((g for g in known if write(g.notes) == text), None)
+    said = "" if generation or not known else "goes on from the handoff in the transcript; the sidecar is older"
+    return Base(
+        view=tuple(i for i in range(len(messages)) if i not in handoffs),
+        at=newest - (len(handoffs) - 1),
+        notes=generation.notes if generation else read(text),
+        role=messages[newest].role,
+        handoff=newest,
+        generation=generation,
+        said=said,
+    )
+
+
+def _find(messages: Sequence[Message], generation: Generation) -> int | None:
+    covered = generation.covered
+    last = len(messages) - covered.count
+    starts = (i for i in range(last + 1) if digest(messages[i]) == covered.first)
+    return next((i for i in starts if chain(messages[i : i + covered.count]) == covered.chain), None)
+
+
+def extended(entry: Entry, generation: Generation) -> Entry:
+    """`entry` with one more generation after the one it went on from; a failure before it is forgotten."""
+    earlier = tuple(g for g in entry.generations if g.number < generation.number)
+    return Entry(entry.key, (*earlier, generation)[-KEEP_GENERATIONS:])
+
+
+def cooling(entry: Entry | None, now: float, cooldown: float) -> float:
+    """Seconds for which a failed conversation is still left alone; 0 if it may be tried."""
+    if entry is None or entry.failure is None:
+        return 0.0
+    return max(0.0, entry.failure.at + cooldown - now)

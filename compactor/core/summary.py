@@ -1,0 +1,181 @@
+"""What is a summary: which sections, how is it read from text, written as text, judged, and cut to size?
+
+`SECTIONS` is the only source of headings: the prompts, the parser, the validator, the schema of the sidecar
+and the offline summarizer all read it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from compactor.core.tokens import Count
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, its level, what belongs under it, and how dear it is when room is short (9 goes last)."""
+
+    key: str
+    heading: str
+    level: int
+    guide: str
+    rank: int
+
+
+SECTIONS = (
+    Section("goal", "Goal", 2, "What the user wants to achieve, and what they asked for last.", 9),
+    Section(
+        "constraints",
+        "Constraints & Preferences",
+        2,
+        "Rules, limits and wishes of the user that still hold, in the user's own words.",
+        8,
+    ),
+    Section("done", "Done", 3, "Finished work: what, where (file, command), with what outcome and numbers.", 4),
+    Section("in_progress", "In Progress", 3, "Work that was begun and is not finished.", 6),
+    Section("blocked", "Blocked", 3, "What could not go on, and why, with the exact error.", 6),
+    Section("decisions", "Key Decisions", 2, "Choices that were made, each with its reason.", 5),
+    Section("files", "Relevant Files", 2, "Files read, changed or created, each with a short note.", 5),
+    Section("next_steps", "Next Steps", 2, "What was planned next when these turns ended.", 7),
+    Section(
+        "context",
+        "Critical Context",
+        2,
+        "Exact facts that would be hard to find again: errors, identifiers, numbers, versions, URLs.",
+        3,
+    ),
+    Section("tools", "Tools & Patterns", 2, "Tools and commands that worked or failed, and how they are used.", 2),
+)
+PROGRESS = "Progress"  # the heading over Done, In Progress and Blocked; it has no words of its own
+NOTHING = "(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary by section: for each key of SECTIONS the lines under that heading, without the empty ones.
+
+    A line keeps its indentation and bullet; a section without lines is written as "(none)".
+    """
+
+    sections: Mapping[str, tuple[str, ...]]
+
+    def __getitem__(self, key: str) -> tuple[str, ...]:
+        """The lines of one section."""
+        return self.sections.get(key, ())
+
+
+def render(summary: Summary) -> str:
+    """Write a summary as Markdown with every heading of SECTIONS, in their order, without a final newline."""
+    parts: list[str] = []
+    for section in SECTIONS:
+        if section.key == "done":
+            parts.append(f"## {PROGRESS}")
+        lines = summary[section.key] or (NOTHING,)
+        parts.append("\n".join((f"{'#' * section.level} {section.heading}", *lines)))
+    return "\n\n".join(parts)
+
+
+_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+
+
+def _name(heading: str) -> str:
+    """A heading as it is compared: bold, numbers, colons, case and "and" for "&" do not matter."""
+    words = re.sub(r"^[\d.)\s]+|[*_`:]", "", heading).replace("&", "and")
+    return " ".join(words.lower().split())
+
+
+_KEYS = {_name(s.heading): s.key for s in SECTIONS}
+
+
+def parse(text: str) -> tuple[Summary, tuple[str, ...]]:
+    """Read a summary from a model's reply; also the headings that it lacks.
+
+    A repeated heading adds to its section; an unknown one stays as a line of the section it stands in; words
+    before the first heading are left out. Fences around the whole reply are ignored.
+    """
+    sections: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in _unfenced(text).splitlines():
+        heading = _HEADING.match(line)
+        key = _KEYS.get(_name(heading.group(2))) if heading else None
+        if key is not None:
+            current = sections.setdefault(key, [])
+        elif heading and _name(heading.group(2)) == _name(PROGRESS):
+            current = sections.setdefault("done", []) if "done" in sections else None
+        elif current is not None and line.strip() and line.strip().lower() not in ("(none)", "- (none)"):
+            if line.rstrip() not in current:
+                current.append(line.rstrip())
+    missing = tuple(s.heading for s in SECTIONS if s.key not in sections)
+    return Summary({k: tuple(v) for k, v in sections.items() if v}), missing
+
+
+def _unfenced(text: str) -> str:
+    fence = re.fullmatch(r"\s*```(?:markdown|md)?\n(.*)\n```\s*", text, re.DOTALL)
+    return fence.group(1) if fence else text
+
+
+def fit(summary: Summary, ceiling: int, count: Count) -> Summary:
+    """Cut whole lines, the oldest of the least protected section first, until it fits `ceiling` tokens.
+
+    The order is that of rank; within a rank the longest section gives first. Headings always stay, so a
+    ceiling below the bare headings (about 60 tokens) gives those.
+    """
+    over = count(render(summary)) - ceiling
+    lines = {key: list(value) for key, value in summary.sections.items()}
+    for rank in sorted({s.rank for s in SECTIONS}):
+        keys = [s.key for s in SECTIONS if s.rank == rank and lines.get(s.key)]
+        while over > 0 and any(lines[k] for k in keys):
+            longest = max(keys, key=lambda k: len(lines[k]))
+            over -= count(lines[longest].pop(0) + "\n")
+        if over <= 0:
+            trimmed = Summary({k: tuple(v) for k, v in lines.items() if v})
+            over = count(render(trimmed)) - ceiling
+            if over <= 0:
+                return trimmed
+    return Summary({k: tuple(v) for k, v in lines.items() if v})
+
+
+_REASONING = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
+_OPEN_REASONING = re.compile(r"^.*?</(?:think|thinking|reasoning|thought)>\s*", re.DOTALL | re.IGNORECASE)
+_REFUSAL = re.compile(
+    r"^\W*(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:can(?:no|')t|won't)|sorry|as an ai\b|"
+    r"抱歉|对不起|申し訳|lo siento|no puedo|es tut mir leid|ich kann (?:das|dies|dir|ihnen)? ?nicht|je suis désolé)",
+    re.IGNORECASE,
+)
+
+
+def strip_reasoning(text: str) -> str:
+    """A reply without the thinking that some models write into it, closed or left open at either end."""
+    text = _REASONING.sub("", text)
+    text = _OPEN_REASONING.sub("", text)
+    return re.sub(r"<(?:think|thinking|reasoning|thought)>.*\Z", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
+
+
+def judge(text: str, ceiling: int, count: Count) -> Summary | str:
+    """Accept a reply as a summary, or say in one sentence why it is none.
+
+    `text` is the reply without its reasoning; `ceiling` is in tokens of `count`.
+    """
+    if not text.strip():
+        return "the reply is empty"
+    summary, missing = parse(text)
+    if missing and _REFUSAL.match(text):
+        return f"the reply is a refusal: {text.strip()[:80]!r}"
+    if missing:
+        return f"the reply lacks the heading{'s'[: len(missing) > 1]} {', '.join(missing)}"
+    if not summary.sections:
+        return "every section of the reply is empty"
+    size = count(render(summary))
+    if size > ceiling:
+        return f"the reply has {size:,} tokens where {ceiling:,} are allowed"
+    return summary
+
+
+def merge_lines(*runs: Iterable[str]) -> tuple[str, ...]:
+    """The lines of several runs in order, each once."""
+    return tuple(dict.fromkeys(line for run in runs for line in run))
