@@ -1,0 +1,55 @@
+"""What did somebody type, and which exit code answers it? Nothing about compaction is decided here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from compactor import __version__
+from compactor.cli.compact import EXAMPLES, compact
+from compactor.cli.flags import with_flags
+from compactor.errors import CompactorError
+
+CLOSED_PIPE = 141
+
+app = typer.Typer(
+    name="compactor",
+    help="Make saved conversations of LLM agents smaller without losing what the next session needs.",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("compact", help=EXAMPLES)(with_flags(compact))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"compactor {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; a reader that closes our pipe ends us quietly."""
+    try:
+        app()
+    except CompactorError as error:
+        print(f"compactor: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes standard output once more
+        sys.exit(CLOSED_PIPE)
+    except KeyboardInterrupt:
+        sys.exit(130)

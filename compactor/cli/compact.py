@@ -1,0 +1,91 @@
+"""`compactor compact`: which files go in, where do they go, and how did it end?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from compactor.config import Options, project_file, resolve, user_file
+from compactor.console import Console, Talk, as_json, table
+from compactor.core.settings import Settings, Trigger
+from compactor.run import Act, Earlier
+from compactor.start import Places, jobs_of, start
+
+EXAMPLES = """Compact conversations: prune old tool results, summarise the middle.
+
+\b
+Examples:
+  compactor compact chat.jsonl > small.jsonl       one file, to stdout
+  compactor compact -n sessions/*.jsonl            only say what it would save
+  zcat c.jsonl.gz | compactor compact | gzip       in a pipeline
+
+Without an endpoint (--base-url, --model or OPENAI_API_KEY) summaries are
+extracted offline. Every option of the panels Stages and Summarizer is also
+a variable COMPACTOR_NAME and a key of compactor.toml."""
+
+Files = Annotated[
+    list[Path] | None, typer.Argument(metavar="[FILE]...", help="JSONL transcripts; - or none: stdin.", show_default=False)
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE|DIR", help="Where to write.", show_default=False)
+]
+InPlace = Annotated[bool, typer.Option("--in-place", "-i", help="Replace the inputs.")]
+State = Annotated[
+    Path | None,
+    typer.Option("--state", metavar="FILE", help="Sidecar of the one input (FILE.state).", show_default=False),
+]
+StateDir = Annotated[
+    Path | None, typer.Option("--state-dir", metavar="DIR", help="Folder for all sidecars.", show_default=False)
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Report only: no call, no write.")]
+Json = Annotated[bool, typer.Option("--json", help="The report as JSON lines (on stderr if transcripts go to stdout).")]
+Force = Annotated[bool, typer.Option("--force", help="Summarise what no summary covers, below the trigger too.")]
+Rebuild = Annotated[bool, typer.Option("--rebuild", help="Forget what sidecars know; start afresh.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say a line for every conversation.")]
+
+
+def compact(  # noqa: D103 - its help is EXAMPLES
+    *,
+    files: Files = None,
+    output: Output = None,
+    in_place: InPlace = False,
+    state: State = None,
+    state_dir: StateDir = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+    force: Force = False,
+    rebuild: Rebuild = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    flags: dict[str, Any],
+) -> None:
+    settings, options, given = resolve(flags, os.environ, project_file(), user_file())
+    console = Console(Talk.QUIET if quiet else Talk.VERBOSE if verbose else Talk.NORMAL)
+    act = Act.PLAN if dry_run else Act.COMPACT
+    jobs = jobs_of(files or [], Places(output, in_place, state, state_dir, act), sys.stdin)
+    ending = asyncio.run(
+        start(
+            jobs,
+            Settings(**settings, trigger_mode=Trigger.FORCE if force else Trigger.AUTO),
+            Options(**options),
+            given,
+            console,
+            act,
+            Earlier.REBUILD if rebuild else Earlier.CONTINUE,
+        )
+    )
+    if json:
+        to_stdout = dry_run or all(job.target for job in jobs)
+        (sys.stdout if to_stdout else sys.stderr).buffer.write(as_json(ending.reports))
+    elif dry_run:
+        sys.stdout.write(table(ending.reports, console.width))
+    else:
+        console.summary(ending.reports)
+    sys.stdout.flush()
+    raise typer.Exit(ending.exit_code)

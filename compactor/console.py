@@ -1,0 +1,179 @@
+"""What is said to people, where, and how: everything but the product goes to standard error.
+
+A dry run's report is a product: as a table for people, as JSON lines for programs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from io import StringIO
+from typing import TYPE_CHECKING, TextIO
+
+import orjson
+
+from compactor.core.report import Outcome, Report, Totals, totals
+
+if TYPE_CHECKING:
+    from compactor.errors import CompactorError
+
+
+PLENTY = 180  # columns of a table that goes to a file or a pipe
+
+
+class Talk(IntEnum):
+    """How much is said: errors only, what changed, or everything."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """Says what happens, a line a conversation, on `err`."""
+
+    talk: Talk = Talk.NORMAL
+    err: TextIO = field(default_factory=lambda: sys.stderr)
+
+    @property
+    def width(self) -> int:
+        """Columns of a table: the terminal's, or plenty where nobody looks at one."""
+        return shutil.get_terminal_size((PLENTY, 0)).columns if sys.stdout.isatty() else PLENTY
+
+    def heard(self, report: Report) -> None:
+        """Say what became of a conversation: always if something is wrong with it, else as far as asked."""
+        for fault in report.faults:
+            self._say(f"compactor: {fault} (left as it came)")
+        if report.outcome in (Outcome.FAILED, Outcome.LEFT):
+            self._say(f"compactor: {report.name}: {_failure(report)}")
+        elif self.talk >= Talk.VERBOSE or (self.talk and report.outcome not in _DULL):
+            self._say(f"{report.name}: {_story(report)}")
+
+    def trouble(self, error: CompactorError) -> None:
+        """Say why a whole file could not be worked on, and what to do."""
+        self._say(f"compactor: {error}")
+
+    def note(self, text: str) -> None:
+        """Say something that is good to know."""
+        if self.talk:
+            self._say(text)
+
+    def summary(self, reports: Iterable[Report]) -> None:
+        """Say what a run came to, if it had several conversations."""
+        total = totals(reports)
+        if self.talk and total.conversations > 1:
+            self._say(_closing(total))
+
+    def _say(self, line: str) -> None:
+        print(line, file=self.err, flush=True)
+
+
+_DULL = (Outcome.UNTOUCHED, Outcome.UNREADABLE)
+
+
+def _failure(report: Report) -> str:
+    left = "left as it came"
+    if report.outcome is Outcome.FAILED and report.before and report.after_most and report.after_most < report.before:
+        left = f"only pruned, {_change(report)}" if report.pruned == report.after_most else f"cut, {_change(report)}"
+    return f"{report.why} ({left})"
+
+
+def _story(report: Report) -> str:
+    if report.before is None or report.outcome is Outcome.UNTOUCHED:
+        return f"untouched: {report.why}" + (f" ({report.note})" if report.note else "")
+    how = {
+        Outcome.SUMMARISED: f"middle of {report.middle:,} tokens summarised by {report.summarizer}, "
+        f"generation {report.generation}",
+        Outcome.REUSED: f"handoff of generation {report.generation} reused, no call",
+        Outcome.PRUNED: "old tool results pruned, no call",
+    }[report.outcome]
+    if report.summarizer and report.why and report.outcome is Outcome.SUMMARISED and report.why != "at the trigger":
+        how += f", because {report.why}"
+    return f"{_change(report)}, {how}" + (f"; {report.note}" if report.note else "")
+
+
+def _change(report: Report) -> str:
+    before, after = report.before or 0, report.after_most or 0
+    share = f" (-{1 - after / before:.0%})" if before else ""
+    about = "" if report.exact else "about "
+    return f"{about}{before:,} -> {after:,} tokens{share}"
+
+
+def _closing(total: Totals) -> str:
+    parts = [f"{n:,} {name}" for name, n in total.outcomes.items()]
+    line = f"{total.conversations:,} conversations: {', '.join(parts)}"
+    if total.before:
+        about = "" if total.exact else "about "
+        line += f"; {about}{total.before:,} -> {total.after_most:,} tokens (-{total.saved[0]:.0%})"
+    if total.calls:
+        line += f"; {total.calls:,} calls, {total.prompt_tokens:,} + {total.completion_tokens:,} tokens"
+    return line
+
+
+def as_json(reports: Iterable[Report]) -> bytes:
+    """Write reports and their totals as JSON lines, each an object of schemas/report.json."""
+    every = tuple(reports)
+    objects = [*(r.as_json() for r in every), totals(every).as_json()]
+    return b"".join(orjson.dumps(o, option=orjson.OPT_APPEND_NEWLINE) for o in objects)
+
+
+def table(reports: Iterable[Report], width: int) -> str:
+    """Write reports as a table of `width` columns for people, with a line of totals under it."""
+    from rich.console import Console as Rich  # noqa: PLC0415 - costs more than all the rest of a dry run
+    from rich.table import Table  # noqa: PLC0415 - as above
+
+    every = tuple(reports)
+    made = Table(box=None, pad_edge=False)
+    for heading in _HEADINGS:
+        words = heading in ("conversation", "what and why")
+        made.add_column(heading, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    for report in every:
+        made.add_row(*_cells(report))
+    out = StringIO()
+    Rich(file=out, width=width, highlight=False, markup=False, emoji=False).print(made)
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    return "\n".join([*lines, "", _expectation(totals(every)), ""])
+
+
+_HEADINGS = (
+    "conversation",
+    "messages",
+    "tokens",
+    "pruned",
+    "head",
+    "middle",
+    "tail",
+    "after",
+    "calls",
+    "prompt",
+    "what and why",
+)
+
+
+def _cells(report: Report) -> tuple[str, ...]:
+    split = [f"{n:,}" if report.middle else "-" for n in (report.head, report.middle, report.tail)]
+    counted = [f"{n:,}" if n is not None else "-" for n in (report.before, report.pruned)]
+    asked = [f"{n:,}" if report.calls else "-" for n in (report.calls, report.prompt_tokens)]
+    why = ": ".join(filter(None, (str(report.outcome), report.why, report.note)))
+    name = report.name or "(no conversation)"
+    return (name, f"{report.messages:,}", *counted, *split, _range(report.after_least, report.after_most), *asked, why)
+
+
+def _range(least: int | None, most: int | None) -> str:
+    if least is None or most is None:
+        return "-"
+    return f"{least:,}" if least == most else f"{least:,}-{most:,}"
+
+
+def _expectation(total: Totals) -> str:
+    least, most = total.saved
+    share = f"{least:.0%}" if round(least, 2) == round(most, 2) else f"{least:.0%} to {most:.0%}"
+    estimate = "" if total.exact else " (counted by an estimate, not by the model's own tokenizer)"
+    noun = "conversation" if total.conversations == 1 else "conversations"
+    calls = "no call" if not total.calls else f"{total.calls:,} calls with {total.prompt_tokens:,} prompt tokens"
+    after = _range(total.after_least, total.after_most)
+    return f"{total.conversations:,} {noun}: {total.before:,} -> {after} tokens, {share} saved, {calls}{estimate}"

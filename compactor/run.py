@@ -1,0 +1,232 @@
+"""In what order is a whole run done: files, rows, calls in flight, results, and what a Ctrl-C leaves?
+
+Rows of a file are worked on side by side and written in their order; a row that waits for its summary delays
+nobody else's. A sidecar is appended to as results arrive, before the transcript is replaced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import deque
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from compactor.attempt import Done, Known, Tools, compact_row, plan_row
+from compactor.core.report import Outcome, Report
+from compactor.core.state import key_of
+from compactor.errors import CompactorError, StateError
+from compactor.files import atomic, lines
+from compactor.formats import rows
+from compactor.sidecar import Sidecar
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from compactor.formats import Row
+
+ROWS_IN_FLIGHT = 64  # rows of one file that wait at once; each holds its bytes
+FILES_IN_FLIGHT = 4
+
+
+class Act(StrEnum):
+    """What a run does: write, or only say what would be written."""
+
+    COMPACT = "compact"
+    PLAN = "plan"
+
+
+class Earlier(StrEnum):
+    """What becomes of an earlier state: it is gone on from, or forgotten."""
+
+    CONTINUE = "continue"
+    REBUILD = "rebuild"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One input: `source` None is standard input, `target` None is `out`, `state` None keeps no sidecar."""
+
+    name: str
+    source: Path | None
+    target: Path | None
+    state: Path | None
+
+
+class Listener(Protocol):
+    """Hears what happens, in order within a file."""
+
+    def heard(self, report: Report) -> None:
+        """A conversation is done."""
+
+    def trouble(self, error: CompactorError) -> None:
+        """A whole file could not be worked on."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a run ended; `of` holds the reports of each input, in the order of the inputs."""
+
+    of: dict[str, list[Report]] = field(default_factory=dict)
+    errors: list[CompactorError] = field(default_factory=list)
+    interrupted: bool = False
+    unavailable: bool = False
+
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        """All reports, in the order of the inputs."""
+        return tuple(report for reports in self.of.values() for report in reports)
+
+    @property
+    def exit_code(self) -> int:
+        """0 fine; 1 a conversation failed; 2 a file could not be worked on; 3 no summarizer; 130 interrupted."""
+        if self.interrupted:
+            return 130
+        failed = any(r.outcome is Outcome.FAILED for r in self.reports)
+        if self.unavailable and failed:
+            return 3
+        if self.errors:
+            return 2
+        return 0 if all(r.fine for r in self.reports) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run over several inputs; `out` takes what has no target, `stop` is set by an interrupt."""
+
+    act: Act
+    earlier: Earlier
+    tools: Tools
+    out: BinaryIO
+    listener: Listener
+    stop: asyncio.Event
+    ending: Ending = field(default_factory=Ending)
+
+    async def over(self, jobs: Sequence[Job]) -> Ending:
+        """Do every job, a few at a time; a job that fails leaves the others alone."""
+        self.ending.of.update({job.name: [] for job in jobs})
+        await _side_by_side([lambda j=j: self._job(j) for j in jobs], FILES_IN_FLIGHT)
+        await self.tools.summarizer.close()
+        self.ending.interrupted = self.stop.is_set()
+        self.ending.unavailable = bool(self.tools.breaker.why)
+        return self.ending
+
+    async def _job(self, job: Job) -> None:
+        if self.stop.is_set():
+            return
+        reports = self.ending.of[job.name]
+        try:
+            await self._file(job, reports)
+        except CompactorError as error:
+            self.ending.errors.append(error)
+            self.listener.trouble(error)
+
+    async def _file(self, job: Job, reports: list[Report]) -> None:
+        sidecar = Sidecar.open(job.state, like=job.source)
+        if self.earlier is Earlier.REBUILD:
+            sidecar.forget()
+        source = _source(job)
+        if sidecar.loaded and not any(_belongs(row, sidecar) for row in rows(source(), job.name)):
+            raise StateError(
+                f"{job.state}: it belongs to another transcript than {job.name}",
+                "name the right one with --state, or start afresh with --rebuild",
+            )
+        with self._target(job) as write:
+            finished = 0
+            async for done in self._in_order(rows(source(), job.name), sidecar):
+                finished += done.report.outcome is not Outcome.LEFT
+                if self.stop.is_set() and (job.target is None or not finished):
+                    raise _Abandoned
+                write(done.content)
+                reports.append(done.report)
+                if self.act is Act.COMPACT or not done.report.fine:
+                    self.listener.heard(done.report)
+        if self.act is Act.COMPACT:
+            sidecar.close()
+
+    @contextmanager
+    def _target(self, job: Job) -> Iterator[Callable[[bytes], object]]:
+        with suppress(_Abandoned):
+            if self.act is Act.PLAN:
+                yield len
+            elif job.target is None:
+                yield self.out.write
+                self.out.flush()
+            else:
+                with atomic(job.target, like=job.source) as file:
+                    yield file.write
+
+    async def _in_order(self, found: Iterable[Row], sidecar: Sidecar) -> AsyncIterator[Done]:
+        """Give the results of rows in their order, with a window of them worked on at once."""
+        flying: deque[tuple[Row, asyncio.Task[Done]]] = deque()
+        try:
+            for row in found:
+                flying.append((row, asyncio.create_task(self._one(row, _known(row, sidecar), sidecar))))
+                while len(flying) >= (1 if self.stop.is_set() else ROWS_IN_FLIGHT):
+                    yield await self._landed(*flying.popleft())
+            while flying:
+                yield await self._landed(*flying.popleft())
+        finally:
+            for _, task in flying:
+                task.cancel()
+            await asyncio.gather(*(task for _, task in flying), return_exceptions=True)
+
+    async def _landed(self, row: Row, task: asyncio.Task[Done]) -> Done:
+        """Wait for a result, or for an interrupt: then the row leaves as it came."""
+        stopping = asyncio.create_task(self.stop.wait())
+        try:
+            await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            task.cancel()
+            name = row.conversation.name if row.conversation else ""
+            return Done(row.raw, Report(name, Outcome.LEFT, "interrupted"))
+        finally:
+            stopping.cancel()
+
+    async def _one(self, row: Row, known: Known, sidecar: Sidecar) -> Done:
+        done = await (compact_row if self.act is Act.COMPACT else plan_row)(row, known, self.tools)
+        if done.entry is not None:
+            sidecar.put(done.entry)
+        return done
+
+
+class _Abandoned(Exception):
+    """An interrupt came before anything of a file was finished; its target stays as it was."""
+
+
+def _known(row: Row, sidecar: Sidecar) -> Known:
+    messages = row.conversation.messages if row.conversation else ()
+    key = sidecar.key(messages) if messages else ""
+    return Known(key, sidecar.loaded.get(key), sidecar.candidates(key, messages), sidecar.prepare)
+
+
+def _belongs(row: Row, sidecar: Sidecar) -> bool:
+    if row.conversation is None:
+        return False
+    messages = row.conversation.messages
+    return bool(sidecar.candidates(key_of(messages), messages))
+
+
+def _source(job: Job) -> Callable[[], Iterable[bytes]]:
+    """Give the lines of an input, as often as asked; standard input is held in memory if a sidecar needs it twice."""
+    if job.source is not None:
+        source = job.source
+        return lambda: lines(source)
+    if job.state is None:
+        return lambda: lines(sys.stdin.buffer)
+    held = list(lines(sys.stdin.buffer))
+    return lambda: held
+
+
+async def _side_by_side(work: Iterable[Callable[[], Awaitable[None]]], most: int) -> None:
+    room = asyncio.Semaphore(most)
+
+    async def one(task: Callable[[], Awaitable[None]]) -> None:
+        async with room:
+            await task()
+
+    await asyncio.gather(*(one(task) for task in work))

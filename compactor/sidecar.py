@@ -1,0 +1,209 @@
+"""What did earlier runs leave beside a transcript, and how is it read, added to and rewritten without loss?
+
+`NAME.state` holds one JSON object a line and conversation; the last one of a key wins. A run appends as results
+arrive, so that a crash loses nothing, and rewrites the file compactly at its end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files as package_files
+from typing import TYPE_CHECKING, Any, Self
+
+import orjson
+
+from compactor.core.handoff import Notes, is_handoff, write
+from compactor.core.messages import Role
+from compactor.core.state import Covered, Entry, Failure, Generation, key_of
+from compactor.core.summary import Summary
+from compactor.errors import OutputError, StateError
+from compactor.files import atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from compactor.core.messages import Message
+
+VERSION = 1
+
+
+@dataclass(slots=True)
+class Sidecar:
+    """The sidecar of one file while it is worked on; `path` None keeps nothing.
+
+    `loaded` are the entries as earlier runs left them, `entries` those with the additions of this run: what a
+    conversation may go on from must not depend on which other one was done first. `like` is the file whose permissions a new sidecar gets. `torn` says that the last line
+    was cut off by a crash and has been left out.
+    """
+
+    path: Path | None
+    like: Path | None = None
+    loaded: Mapping[str, Entry] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    torn: bool = False
+    _appended: bool = False
+    _seen: dict[str, int] = field(default_factory=dict)
+    _by_handoff: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path | None, like: Path | None = None) -> Self:
+        """Read the sidecar at `path`, or start an empty one. Raises StateError if it is broken or too new."""
+        sidecar = cls(path, like)
+        if path is None or not path.exists():
+            return sidecar
+        lines = path.read_bytes().split(b"\n")
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                entry = entry_from(_object(line))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                if number == len(lines):
+                    sidecar.torn = True
+                    break
+                raise StateError(f"{path}:{number}: {_complaint(line, error)}", _NEXT) from None
+            sidecar.entries[entry.key] = entry
+        sidecar.loaded = dict(sidecar.entries)
+        return sidecar
+
+    def forget(self) -> None:
+        """Start afresh: nothing of earlier runs is gone on from or kept."""
+        self.loaded = {}
+        self.entries = {}
+
+    def key(self, messages: Sequence[Message]) -> str:
+        """Name a conversation of this file; equal openings are told apart by their order ("...-2")."""
+        base = key_of(messages)
+        self._seen[base] = self._seen.get(base, 0) + 1
+        return base if self._seen[base] == 1 else f"{base}-{self._seen[base]}"
+
+    def candidates(self, key: str, messages: Sequence[Message]) -> tuple[Entry, ...]:
+        """Entries that may belong to a conversation: its own, those of equal opening, those whose handoff it has."""
+        base = key.partition("-")[0]
+        keys = [key, *(k for k in self.loaded if k.partition("-")[0] == base)]
+        keys += [k for m in messages if is_handoff(m) and (k := self._handoffs().get(m.text)) is not None]
+        return tuple(self.loaded[k] for k in dict.fromkeys(keys) if k in self.loaded)
+
+    def _handoffs(self) -> Mapping[str, str]:
+        if not self._by_handoff:
+            newest = ((k, e.generations[-1]) for k, e in self.loaded.items() if e.generations)
+            self._by_handoff = {write(generation.notes): key for key, generation in newest}
+        return self._by_handoff
+
+    def prepare(self) -> None:
+        """Make sure that entries can be written, before anything is paid for. Raises OutputError."""
+        if self.path is not None:
+            os.close(self._opened(self.path))
+
+    def put(self, entry: Entry) -> None:
+        """Keep `entry`, on disk at once."""
+        self.entries[entry.key] = entry
+        if self.path is None:
+            return
+        handle = self._opened(self.path)
+        try:
+            os.write(handle, orjson.dumps(entry_to(entry), option=orjson.OPT_APPEND_NEWLINE))
+            os.fsync(handle)
+        except OSError as error:
+            raise OutputError(f"{self.path}: {error.strerror}", "free some space or name another --state") from error
+        finally:
+            os.close(handle)
+        self._appended = True
+
+    def _opened(self, path: Path) -> int:
+        mode = self.like.stat().st_mode & 0o777 if self.like else 0o600
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror}", "choose a place with --state or --state-dir") from error
+        size = os.fstat(handle).st_size
+        if size and os.pread(handle, 1, size - 1) != b"\n":
+            os.write(handle, b"\n")  # a crash cut the last line; the next one starts afresh
+        return handle
+
+    def close(self) -> None:
+        """Rewrite the file with one line a conversation, if this run added to it; forget it if it is empty."""
+        if self.path is None:
+            return
+        if self._appended:
+            with atomic(self.path, like=self.like) as out:
+                for entry in self.entries.values():
+                    out.write(orjson.dumps(entry_to(entry), option=orjson.OPT_APPEND_NEWLINE))
+        elif self.path.exists() and self.path.stat().st_size == 0:
+            self.path.unlink()
+
+
+_NEXT = "mend or remove the sidecar, or start afresh with --rebuild"
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    value = orjson.loads(line)
+    if not isinstance(value, Mapping):
+        raise TypeError("not an object")
+    if value["version"] != VERSION:
+        raise StateError(f"the sidecar has version {value['version']}, this program knows {VERSION}", "update compactor")
+    return value
+
+
+def _complaint(line: bytes, error: Exception) -> str:
+    """Say what is wrong with a line, by the published schema if it is JSON at all."""
+    import jsonschema  # noqa: PLC0415 - a tenth of a second that only a broken sidecar costs
+
+    try:
+        value = orjson.loads(line)
+    except ValueError:
+        return "not JSON"
+    schema = orjson.loads(package_files("compactor").joinpath("schemas/state.json").read_bytes())
+    found = next(iter(jsonschema.Draft202012Validator(schema).iter_errors(value)), None)
+    return f"{found.json_path}: {found.message[:200]}" if found else str(error)
+
+
+def entry_to(entry: Entry) -> dict[str, Any]:
+    """Turn an entry into the JSON object of schemas/state.json."""
+    failure = entry.failure
+    return {
+        "version": VERSION,
+        "key": entry.key,
+        "generations": [_generation_to(g) for g in entry.generations],
+        "failure": None if failure is None else {"at": failure.at, "why": failure.why},
+    }
+
+
+def _generation_to(generation: Generation) -> dict[str, Any]:
+    covered = generation.covered
+    return {
+        "number": generation.number,
+        "covered": {"count": covered.count, "first": covered.first, "chain": covered.chain},
+        "role": str(generation.role),
+        "summary": {k: list(v) for k, v in generation.notes.summary.sections.items()},
+        "quote": generation.notes.quote,
+        "stubbed": [list(s) for s in generation.stubbed],
+        "made": dict(generation.made),
+    }
+
+
+def entry_from(value: Mapping[str, Any]) -> Entry:
+    """Read an entry back; raises KeyError, TypeError or ValueError where the object is not of the schema."""
+    failure = value["failure"]
+    return Entry(
+        str(value["key"]),
+        tuple(_generation_from(g) for g in value["generations"]),
+        None if failure is None else Failure(float(failure["at"]), str(failure["why"])),
+    )
+
+
+def _generation_from(value: Mapping[str, Any]) -> Generation:
+    covered = value["covered"]
+    sections = {str(k): tuple(map(str, lines)) for k, lines in value["summary"].items()}
+    return Generation(
+        int(value["number"]),
+        Covered(int(covered["count"]), str(covered["first"]), str(covered["chain"])),
+        Role(value["role"]),
+        Notes(Summary(sections), str(value["quote"])),
+        tuple((int(after), int(ordinal)) for after, ordinal in value["stubbed"]),
+        dict(value["made"]),
+    )

@@ -1,0 +1,75 @@
+"""Who writes the summary? One small port, its adapters, and the rule by which a reply is accepted.
+
+`extractive` needs no model, `openai` speaks to any compatible endpoint, `command` runs a program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from compactor.core.prompt import Request, repaired
+from compactor.core.summary import Summary, judge, strip_reasoning
+from compactor.errors import SummaryError
+
+if TYPE_CHECKING:
+    from compactor.core.tokens import Count
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What calls cost, as the endpoint reported it, in tokens; zeros where it reported nothing."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Add up two costs."""
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a summarizer answered; `fault` says why the text cannot be whole ("" if it finished)."""
+
+    text: str
+    fault: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+class Summarizer(Protocol):
+    """Writes one summary for one request. Raises SummaryError, or SummarizerUnavailable if no other need try."""
+
+    @property
+    def name(self) -> str:
+        """Name for reports and the sidecar, e.g. "extractive" or "openai:gpt-4o-mini"."""
+
+    async def reply(self, request: Request) -> Reply:
+        """Answer `request`."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+async def summarise(summarizer: Summarizer, request: Request, count: Count) -> tuple[Summary, Usage]:
+    """Get an acceptable summary: one request, and one that asks differently if the reply cannot be used.
+
+    Raises SummaryError if neither is accepted; its usage is lost with it.
+    """
+    spent = Usage()
+    complaint = ""
+    for asked in (request, None):
+        reply = await summarizer.reply(asked or repaired(request, complaint))
+        spent += reply.usage
+        verdict = reply.fault or judge(strip_reasoning(reply.text), request.ceiling, count)
+        if isinstance(verdict, Summary):
+            return verdict, spent
+        complaint = verdict
+    raise SummaryError(f"no usable summary from {summarizer.name}: {complaint}", "try another model")
