@@ -7,7 +7,6 @@ failure is an outcome, and the bytes are then those that came, or those that pru
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -24,6 +23,8 @@ from compactor.formats import Row, rows
 from compactor.summarizers import Summarizer, Usage, summarise
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from compactor.core.messages import Conversation
     from compactor.core.prompt import Request
     from compactor.core.summary import Summary

@@ -103,12 +103,13 @@ def _converted(name: str, value: object, kind: type) -> Any:  # noqa: ANN401 - o
     try:
         if kind is int and isinstance(value, str):
             return int(value.replace("_", ""))
-        if isinstance(value, bool) or (kind is int and not isinstance(value, int)):
-            raise TypeError(value)
-        return kind(value)
+        fits = not isinstance(value, bool) and (kind is not int or isinstance(value, int))
+        if fits:
+            return kind(value)
     except (ValueError, TypeError):
-        wanted = f"one of {', '.join(kind)}" if issubclass(kind, StrEnum) else f"of type {kind.__name__}"
-        raise UsageError(f"{name} is {value!r}", f"it must be {wanted}") from None
+        fits = False
+    wanted = f"one of {', '.join(kind)}" if issubclass(kind, StrEnum) else f"of type {kind.__name__}"
+    raise UsageError(f"{name} is {value!r}", f"it must be {wanted}")
 
 
 def project_file() -> Path:

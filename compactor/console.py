@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from io import StringIO
@@ -18,6 +17,8 @@ import orjson
 from compactor.core.report import Outcome, Report, Totals, totals
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compactor.errors import CompactorError
 
 
@@ -123,8 +124,8 @@ def as_json(reports: Iterable[Report]) -> bytes:
 
 def table(reports: Iterable[Report], width: int) -> str:
     """Write reports as a table of `width` columns for people, with a line of totals under it."""
-    from rich.console import Console as Rich  # noqa: PLC0415 - costs more than all the rest of a dry run
-    from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.console import Console as Rich
+    from rich.table import Table
 
     every = tuple(reports)
     made = Table(box=None, pad_edge=False)

@@ -12,6 +12,7 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from compactor.attempt import Done, Known, Tools, compact_row, plan_row
@@ -60,10 +61,10 @@ class Listener(Protocol):
     """Hears what happens, in order within a file."""
 
     def heard(self, report: Report) -> None:
-        """A conversation is done."""
+        """Take note that a conversation is done."""
 
     def trouble(self, error: CompactorError) -> None:
-        """A whole file could not be worked on."""
+        """Take note that a whole file could not be worked on."""
 
 
 @dataclass(slots=True)
@@ -108,7 +109,7 @@ class Run:
     async def over(self, jobs: Sequence[Job]) -> Ending:
         """Do every job, a few at a time; a job that fails leaves the others alone."""
         self.ending.of.update({job.name: [] for job in jobs})
-        await _side_by_side([lambda j=j: self._job(j) for j in jobs], FILES_IN_FLIGHT)
+        await _side_by_side([partial(self._job, job) for job in jobs], FILES_IN_FLIGHT)
         await self.tools.summarizer.close()
         self.ending.interrupted = self.stop.is_set()
         self.ending.unavailable = bool(self.tools.breaker.why)

@@ -35,8 +35,8 @@ class Sidecar:
     """The sidecar of one file while it is worked on; `path` None keeps nothing.
 
     `loaded` are the entries as earlier runs left them, `entries` those with the additions of this run: what a
-    conversation may go on from must not depend on which other one was done first. `like` is the file whose permissions a new sidecar gets. `torn` says that the last line
-    was cut off by a crash and has been left out.
+    conversation may go on from must not depend on which other one was done first. `like` is the file whose permissions
+    a new sidecar gets. `torn` says that the last line was cut off by a crash and has been left out.
     """
 
     path: Path | None
@@ -145,13 +145,15 @@ def _object(line: bytes) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError("not an object")
     if value["version"] != VERSION:
-        raise StateError(f"the sidecar has version {value['version']}, this program knows {VERSION}", "update compactor")
+        raise StateError(
+            f"the sidecar has version {value['version']}, this program knows {VERSION}", "update compactor"
+        )
     return value
 
 
 def _complaint(line: bytes, error: Exception) -> str:
     """Say what is wrong with a line, by the published schema if it is JSON at all."""
-    import jsonschema  # noqa: PLC0415 - a tenth of a second that only a broken sidecar costs
+    import jsonschema
 
     try:
         value = orjson.loads(line)
@@ -177,7 +179,7 @@ def _generation_to(generation: Generation) -> dict[str, Any]:
     covered = generation.covered
     return {
         "number": generation.number,
-        "covered": {"count": covered.count, "first": covered.first, "chain": covered.chain},
+        "covered": {"count": covered.count, "tokens": covered.tokens, "first": covered.first, "chain": covered.chain},
         "role": str(generation.role),
         "summary": {k: list(v) for k, v in generation.notes.summary.sections.items()},
         "quote": generation.notes.quote,
@@ -201,7 +203,7 @@ def _generation_from(value: Mapping[str, Any]) -> Generation:
     sections = {str(k): tuple(map(str, lines)) for k, lines in value["summary"].items()}
     return Generation(
         int(value["number"]),
-        Covered(int(covered["count"]), str(covered["first"]), str(covered["chain"])),
+        Covered(int(covered["count"]), int(covered["tokens"]), str(covered["first"]), str(covered["chain"])),
         Role(value["role"]),
         Notes(Summary(sections), str(value["quote"])),
         tuple((int(after), int(ordinal)) for after, ordinal in value["stubbed"]),

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from compactor.console import Console
     from compactor.core.settings import Settings
-    from compactor.core.tokens import Count
     from compactor.summarizers import Summarizer
 
 STDIN = Path("-")
@@ -56,7 +55,9 @@ def _check(sources: Sequence[Path], places: Places) -> None:
     if places.in_place and (places.output or STDIN in sources):
         raise UsageError("--in-place replaces named files", "leave out --output, and name the files instead of stdin")
     if several and not (places.output or places.in_place or places.act is Act.PLAN):
-        raise UsageError(f"{len(sources)} inputs and no place for the results", "give -o DIR, or -i, or -n to only look")
+        raise UsageError(
+            f"{len(sources)} inputs and no place for the results", "give -o DIR, or -i, or -n to only look"
+        )
     if several and places.output and places.output.exists() and not places.output.is_dir():
         raise UsageError(f"{places.output} is a file, but there are {len(sources)} inputs", "name a folder with -o")
     if several and places.state:
@@ -96,7 +97,7 @@ def _target(source: Path, output: Path | None, inputs: int) -> Path | None:
     return output
 
 
-async def start(  # noqa: PLR0913, PLR0917 - each is something that the command line has settled
+async def start(  # noqa: PLR0913 - each is something that the command line has settled
     jobs: Sequence[Job],
     settings: Settings,
     options: Options,
@@ -113,14 +114,17 @@ async def start(  # noqa: PLR0913, PLR0917 - each is something that the command 
         loop.add_signal_handler(number, stop.set)
     count = tokenizer(options.encoding or None, options.model if "model" in given else None)
     offline = Extractive(count)
-    kind = _kind(options, given, os.environ)
-    if kind is SummarizerKind.EXTRACTIVE and "summarizer" not in given and act is Act.COMPACT:
-        console.note("compactor: no endpoint is configured, summaries are extracted offline (see --summarizer)")
-    tools = Tools(settings, count, _summarizer(kind, options, offline), offline, time.time, asyncio.Semaphore(options.jobs))
-    return await Run(act, earlier, tools, sys.stdout.buffer, console, stop).over(jobs)
+    kind = _kind(options, given)
+    tools = Tools(
+        settings, count, _summarizer(kind, options, offline), offline, time.time, asyncio.Semaphore(options.jobs)
+    )
+    ending = await Run(act, earlier, tools, sys.stdout.buffer, console, stop).over(jobs)
+    if "summarizer" not in given and any(r.summarizer == offline.name for r in ending.reports):
+        console.note("compactor: no endpoint is configured, so summaries were extracted offline (see --summarizer)")
+    return ending
 
 
-def _kind(options: Options, given: frozenset[str], environment: object) -> SummarizerKind:
+def _kind(options: Options, given: frozenset[str]) -> SummarizerKind:
     if options.summarizer is not SummarizerKind.AUTO:
         return options.summarizer
     if options.summarizer_command:

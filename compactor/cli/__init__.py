@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Annotated
 
 import typer
 
 from compactor import __version__
 from compactor.cli.compact import EXAMPLES, compact
+from compactor.cli.ending import answered
 from compactor.cli.flags import with_flags
-from compactor.errors import CompactorError
-
-CLOSED_PIPE = 141
 
 app = typer.Typer(
     name="compactor",
@@ -23,7 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("compact", help=EXAMPLES)(with_flags(compact))
+app.command("compact", help=EXAMPLES)(answered(with_flags(compact)))
 
 
 def _version(wanted: bool) -> None:
@@ -42,14 +38,5 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; a reader that closes our pipe ends us quietly."""
-    try:
-        app()
-    except CompactorError as error:
-        print(f"compactor: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes standard output once more
-        sys.exit(CLOSED_PIPE)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    """Run the command line."""
+    app()

@@ -29,7 +29,8 @@ extracted offline. Every option of the panels Stages and Summarizer is also
 a variable COMPACTOR_NAME and a key of compactor.toml."""
 
 Files = Annotated[
-    list[Path] | None, typer.Argument(metavar="[FILE]...", help="JSONL transcripts; - or none: stdin.", show_default=False)
+    list[Path] | None,
+    typer.Argument(metavar="[FILE]...", help="JSONL transcripts; - or none: stdin.", show_default=False),
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE|DIR", help="Where to write.", show_default=False)

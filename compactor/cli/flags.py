@@ -48,5 +48,5 @@ def _parameter(kind: type, f: Any, hint: Any) -> inspect.Parameter:  # noqa: ANN
     shown = str if issubclass(hint, StrEnum) else hint
     metavar = "|".join(hint) if issubclass(hint, StrEnum) else {int: "N", float: "X", str: "TEXT"}[hint]
     option = typer.Option(*names, help=help_text, metavar=metavar, show_default=False, rich_help_panel=_PANELS[kind])
-    annotation = Annotated[shown | None, option]
+    annotation = Annotated.__class_getitem__((shown | None, option))  # type: ignore[attr-defined]
     return inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=None)

@@ -59,6 +59,7 @@ def finish(
         return Rejected(f"the result would not be smaller ({before:,} tokens before, {after:,} after)")
     if notes and after >= plan.sizes.pruned:
         return Rejected("the summary saves nothing over pruning")
+    made = {**made, "tokens": {"before": before, "after": after}}
     return Compacted(pieces, after, _generation(plan, plan.scene, notes, made) if notes else None)
 
 
@@ -79,7 +80,7 @@ def _pieces(plan: Plan, scene: Scene, notes: Notes | None, settings: Settings) -
 
 
 def _kept(plan: Plan, scene: Scene) -> dict[int, Kept]:
-    """What stays of each turn: stubs for results, and no call or result that has lost its partner."""
+    """Say what stays of each turn: stubs for results, and no call or result that has lost its partner."""
     stubs = by_message(plan.stubs)
     calls, orphans = _strays(scene, plan.conversation.gaps)
     kept = {}
@@ -114,15 +115,14 @@ def _after(scene: Scene, pieces: Sequence[Piece], count: Count) -> int:
 
 
 def _generation(plan: Plan, scene: Scene, notes: Notes, made: Mapping[str, object]) -> Generation:
-    base, new = scene.base, scene.turns[plan.head : plan.tail]
-    earlier = base.generation
-    if earlier:
-        old = earlier.covered
-        covered = Covered(old.count + len(new), old.first, chain(new, old.chain))
-    else:
-        covered = Covered(len(new), digest(new[0]), chain(new))
+    new = scene.turns[plan.head : plan.tail]
+    earlier = scene.base.generation
+    old = earlier.covered if earlier else Covered(0, 0, digest(new[0]), "")
+    covered = Covered(
+        old.count + len(new), old.tokens + plan.sizes.middle - scene.handoff, old.first, chain(new, old.chain)
+    )
     stubbed = tuple((s.message - plan.tail, s.result) for s in sorted(plan.stubs, key=_order) if s.message >= plan.tail)
-    number = earlier.number + 1 if earlier else 1 + (base.notes is not None)
+    number = earlier.number + 1 if earlier else 1 + (scene.base.notes is not None)
     return Generation(number, covered, plan.role, notes, stubbed, made)
 
 

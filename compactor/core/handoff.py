@@ -44,17 +44,17 @@ class Notes:
 
 
 def is_handoff(message: Message) -> bool:
-    """True if the message stands for turns that some compactor has summarised."""
+    """Tell whether the message stands for turns that some compactor has summarised."""
     return message.role is not Role.TOOL and message.text.lstrip().startswith(KNOWN_PREFIXES)
 
 
 def is_spoken(message: Message) -> bool:
-    """True if people would see words or images here: not blank, not a handoff."""
+    """Tell whether people would see words or images here: not blank, not a handoff."""
     return bool(message.text.strip() or message.image_tokens) and not is_handoff(message)
 
 
 def write(notes: Notes) -> str:
-    """The text of the handoff: fixed prefix, summary, the user's open message if there is one, end marker."""
+    """Write the text of the handoff: fixed prefix, summary, the user's open message if there is one, end marker."""
     parts = [PREFIX, render(notes.summary)]
     if notes.quote:
         parts.append(f"{_QUOTE_OPEN}\n{notes.quote}\n{_QUOTE_CLOSE}")
@@ -79,7 +79,7 @@ def read(text: str) -> Notes:
 
 
 def role_between(before: Iterable[Message], after: Iterable[Message]) -> tuple[Role, bool]:
-    """The role of a handoff between two runs of messages, and whether roles then alternate around it.
+    """Choose the role of a handoff between two runs of messages, and tell whether roles then alternate around it.
 
     Alternation ignores tool traffic, as strict chat templates do: results, and assistant messages with calls. A
     conversation without any user message before the handoff gets one: it must not open with the assistant.
@@ -93,5 +93,5 @@ def role_between(before: Iterable[Message], after: Iterable[Message]) -> tuple[R
 
 
 def is_turn(message: Message) -> bool:
-    """True for what strict chat templates make alternate: user messages and plain assistant replies."""
+    """Tell whether strict chat templates count it in the alternation: a user message or a plain assistant reply."""
     return not message.calls and message.role in (Role.USER, Role.ASSISTANT)

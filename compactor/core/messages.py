@@ -129,7 +129,7 @@ CALL_REMOVED = "[tool call without a result removed]"  # the words of a message 
 
 
 def applied(message: Message, piece: Kept) -> Message:
-    """`message` as it stands in the result."""
+    """Give `message` as it stands in the result."""
     if not (piece.stubs or piece.without_calls or piece.without_results):
         return message
     results = tuple(

@@ -19,7 +19,7 @@ from compactor.core.scene import Scene, by_message, handoff_cost, scene, stubbed
 from compactor.core.settings import Settings, Trigger
 from compactor.core.split import anchors, head_end, tail_start, tail_start_by_count, widened
 from compactor.core.state import Foreign, locate
-from compactor.core.summary import Summary
+from compactor.core.summary import Summary, render
 from compactor.core.tokens import upper_bound
 
 if TYPE_CHECKING:
@@ -141,7 +141,9 @@ def _ends(on: Scene, settings: Settings) -> tuple[int, int]:
     return head, tail_start(on.groups, on.costs, settings.tail_budget, floor)
 
 
-def _split(pruned: Plan, on: Scene, head: int, start: int, settings: Settings, count: Count) -> Plan:
+def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about them
+    pruned: Plan, on: Scene, head: int, start: int, settings: Settings, count: Count
+) -> Plan:
     demotable: Mapping[Spot, str] = {}
     if not settings.tail_messages:
         demotable = prunable(on.turns, on.groups, head, len(on.turns), settings)
@@ -153,7 +155,7 @@ def _split(pruned: Plan, on: Scene, head: int, start: int, settings: Settings, c
         return pruned
     costs = stubbed_costs(on.turns, on.costs, stubs, count)
     middle = sum(costs[head:tail]) + on.handoff
-    ceiling = settings.summary_budget(middle)
+    ceiling = _ceiling(on, middle - on.handoff, settings, count)
     if tail <= max(head, on.base.at) and on.base.at <= head:
         return replace(pruned, why="nothing to summarise: head and tail hold everything")
     if ceiling < LEAST_SUMMARY:
@@ -170,6 +172,12 @@ def _split(pruned: Plan, on: Scene, head: int, start: int, settings: Settings, c
     )
     asked = _asked(on, settings, head, tail, ceiling)
     return Plan(on.conversation, Step.SUMMARISE, "at the trigger", sizes, on, head, tail, role, quote, stubs, asked)
+
+
+def _ceiling(on: Scene, new: int, settings: Settings, count: Count) -> int:
+    previous = count(render(on.base.notes.summary)) if on.base.notes else 0
+    covered = on.base.generation.covered.tokens if on.base.generation else 0
+    return settings.summary_budget(new, previous, covered)
 
 
 def _tail(on: Scene, settings: Settings, head: int, start: int, least: Sequence[int]) -> tuple[int, Role]:

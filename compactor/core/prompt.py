@@ -124,13 +124,13 @@ def repaired(asked: Request, complaint: str) -> Request:
 
 
 def fenced(tag: str, text: str) -> str:
-    """`text` between tags, with every tag of ours inside it taken apart."""
+    """Put `text` between tags, with every tag of ours inside it taken apart."""
     inner = re.sub(rf"<(/?)(?=(?:{'|'.join(_TAGS)})\b)", r"&lt;\1", text, flags=re.IGNORECASE)
     return f"<{tag}>\n{inner}\n</{tag}>"
 
 
 def labelled(turns: Turns, settings: Settings) -> Iterable[str]:
-    """Each message as labelled text: speaker and number, words, calls, and results as a line and an excerpt."""
+    """Write each message as labelled text: speaker and number, words, calls, and results as a line and an excerpt."""
     answered = {spot: call for spot, call, _ in results(turns.messages, turns.groups)}
     for index, message in enumerate(turns.messages):
         number = turns.first + index + 1

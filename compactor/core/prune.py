@@ -22,7 +22,7 @@ STUB_SENTENCE = "[Old tool output cleared to save context space]"
 def prunable(
     messages: Sequence[Message], groups: Sequence[Group], start: int, stop: int, settings: Settings
 ) -> dict[Spot, str]:
-    """Stubs for every long result in messages [start, stop), by its place.
+    """Make stubs for every long result in messages [start, stop), by its place.
 
     Left alone: results of at most `prune_chars` characters, answers of the user, stubs, and any result that
     its stub would not shorten. A message index outside [start, stop) is never in the answer.

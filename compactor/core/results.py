@@ -29,7 +29,7 @@ class Spot:
 
 
 def results(messages: Sequence[Message], groups: Sequence[Group]) -> Iterator[tuple[Spot, Call | None, Result]]:
-    """Every tool result in order, with the call that it answers (None for an orphan)."""
+    """Give every tool result in order, with the call that it answers (None for an orphan)."""
     for group in groups:
         orphans = set(group.orphans)
         waiting = list(messages[group.start].calls)
@@ -48,7 +48,7 @@ def _take(waiting: list[Call], result: Result) -> Call | None:
 
 
 def describe(call: Call | None, result: Result) -> str:
-    """One line about a result: tool, main argument, size, exit status, and that it failed if it failed."""
+    """Say in one line what a result was: tool, main argument, size, exit status, and that it failed if it failed."""
     name = (call.name if call else result.name) or "tool"
     argument = main_argument(call) if call else ""
     subject = f"{name}({argument})" if argument else name
@@ -62,7 +62,7 @@ def describe(call: Call | None, result: Result) -> str:
 
 
 def main_argument(call: Call) -> str:
-    """The argument of `call` that says most, on one line, shortened in its middle with a mark."""
+    """Pick the argument of `call` that says most, on one line, shortened in its middle with a mark."""
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
@@ -75,11 +75,11 @@ def main_argument(call: Call) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """`text` in at most `limit` characters: its beginning and end, with the number left out between them."""
+    """Cut `text` to `limit` characters: its beginning and end, with the number left out between them."""
     if len(text) <= limit:
         return text
     mark = f" [... {len(text) - limit:,} characters left out ...] "
-    if limit <= len(mark) + 20:  # noqa: PLR2004 - too little room for both ends
+    if limit <= len(mark) + 20:  # too little room for both ends
         return text[: max(limit - 1, 0)] + "…"
     head = (limit - len(mark)) * 2 // 3
     tail = limit - len(mark) - head
@@ -106,14 +106,14 @@ def _edges(text: str) -> str:
 
 
 def exit_status(text: str) -> int | None:
-    """The exit status that a result reports about itself, or None."""
+    """Read the exit status that a result reports about itself, or None."""
     edges = _edges(text)
     found = (m for pattern in _EXIT if (m := pattern.search(edges)))
     return next((int(m.group(1)) for m in found), None)
 
 
 def failed(result: Result) -> bool:
-    """True if a result says that its call failed: by the format's flag, its exit status, or its own JSON."""
+    """Tell whether a result says that its call failed: by the format's flag, its exit status, or its own JSON."""
     if result.failed:
         return True
     status = exit_status(result.text)

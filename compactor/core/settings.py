@@ -89,7 +89,7 @@ class Settings:
         return int(self.threshold * self.context_window)
 
     def triggers(self, tokens: int) -> bool:
-        """True if a conversation of `tokens` is to be compacted."""
+        """Tell whether a conversation of `tokens` is to be compacted."""
         return self.threshold < 1 and tokens >= self.trigger
 
     @property
@@ -97,7 +97,11 @@ class Settings:
         """Tokens that the tail may hold: `tail_tokens`, but never over 40 % of the trigger."""
         return min(self.tail_tokens, int(0.40 * self.trigger))
 
-    def summary_budget(self, middle: int) -> int:
-        """The most tokens a summary of a middle of `middle` tokens may take; the floor gives way to half."""
-        wanted = min(max(int(self.summary_ratio * middle), self.summary_min), self.summary_max)
-        return min(wanted, middle // 2)
+    def summary_budget(self, new: int, previous: int = 0, covered: int = 0) -> int:
+        """Bound a summary of `new` tokens of turns, and of `covered` more that a summary of `previous` stands for.
+
+        It never has to shrink below the previous one, and grows by at most half of what is new: so the floor gives
+        way, and what is written is always smaller than what it replaces.
+        """
+        wanted = max(int(self.summary_ratio * (covered + new)), self.summary_min, previous)
+        return min(wanted, self.summary_max, previous + new // 2)

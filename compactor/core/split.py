@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def head_end(groups: Sequence[Group], protect_first: int) -> int:
-    """Index after the last message of the head: a group that would be cut stays out."""
+    """Find the index after the last message of the head: a group that would be cut stays out."""
     return max((g.stop for g in groups if g.stop <= protect_first), default=0)
 
 
 def tail_start(groups: Sequence[Group], costs: Sequence[int], budget: int, floor: int) -> int:
-    """Index of the first message of the tail: whole groups from the end while they fit `budget`.
+    """Find the first message of the tail: whole groups from the end while they fit `budget`.
 
     The last group always belongs to the tail, whatever it costs; nothing before `floor` does.
     """
@@ -44,14 +44,14 @@ def tail_start(groups: Sequence[Group], costs: Sequence[int], budget: int, floor
 
 
 def tail_start_by_count(groups: Sequence[Group], messages: int, floor: int) -> int:
-    """Index of the first message of a tail of at least `messages` messages, in whole groups, not before `floor`."""
+    """Find the first message of a tail of at least `messages` messages, in whole groups, not before `floor`."""
     length = groups[-1].stop if groups else 0
     starts = [g.start for g in groups if floor <= g.start <= max(length - messages, floor)]
     return max(starts, default=length)
 
 
 def anchors(messages: Sequence[Message]) -> tuple[int | None, int | None]:
-    """Indices of the last real user message and of the last assistant reply with words; None where there is none.
+    """Find the last real user message and the last assistant reply with words, by index; None where there is none.
 
     Real means neither blank nor a handoff.
     """

@@ -25,12 +25,13 @@ KEEP_GENERATIONS = 8  # a rewound conversation goes on from one of these; each h
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """The messages that a summary covers: how many, the digest of the first, the fold of all.
+    """The messages that a summary covers: how many, their tokens when pruned, the digest of the first, the fold of all.
 
     The messages before them are not part of it, so a new system prompt changes nothing.
     """
 
     count: int
+    tokens: int
     first: str
     chain: str
 
@@ -145,13 +146,13 @@ def _find(messages: Sequence[Message], generation: Generation) -> int | None:
 
 
 def extended(entry: Entry, generation: Generation) -> Entry:
-    """`entry` with one more generation after the one it went on from; a failure before it is forgotten."""
+    """Add to `entry` one more generation after the one it went on from; a failure before it is forgotten."""
     earlier = tuple(g for g in entry.generations if g.number < generation.number)
     return Entry(entry.key, (*earlier, generation)[-KEEP_GENERATIONS:])
 
 
 def cooling(entry: Entry | None, now: float, cooldown: float) -> float:
-    """Seconds for which a failed conversation is still left alone; 0 if it may be tried."""
+    """Give the seconds for which a failed conversation is still left alone; 0 if it may be tried."""
     if entry is None or entry.failure is None:
         return 0.0
     return max(0.0, entry.failure.at + cooldown - now)

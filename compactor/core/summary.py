@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from compactor.core.tokens import Count
 
@@ -65,7 +65,7 @@ class Summary:
     sections: Mapping[str, tuple[str, ...]]
 
     def __getitem__(self, key: str) -> tuple[str, ...]:
-        """The lines of one section."""
+        """Give the lines of one section."""
         return self.sections.get(key, ())
 
 
@@ -84,7 +84,7 @@ _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 
 
 def _name(heading: str) -> str:
-    """A heading as it is compared: bold, numbers, colons, case and "and" for "&" do not matter."""
+    """Reduce a heading to what is compared: bold, numbers, colons, case and "and" for "&" do not matter."""
     words = re.sub(r"^[\d.)\s]+|[*_`:]", "", heading).replace("&", "and")
     return " ".join(words.lower().split())
 
@@ -96,20 +96,23 @@ def parse(text: str) -> tuple[Summary, tuple[str, ...]]:
     """Read a summary from a model's reply; also the headings that it lacks.
 
     A repeated heading adds to its section; an unknown one stays as a line of the section it stands in; words
-    before the first heading are left out. Fences around the whole reply are ignored.
+    before the first heading are left out. Lines right under "Progress" are work that was done. Fences around the
+    whole reply are ignored, and so is a line that its section has already.
     """
     sections: dict[str, list[str]] = {}
+    loose: list[str] = []
     current: list[str] | None = None
-    for line in _unfenced(text).splitlines():
+    for line in map(str.rstrip, _unfenced(text).splitlines()):
         heading = _HEADING.match(line)
-        key = _KEYS.get(_name(heading.group(2))) if heading else None
-        if key is not None:
-            current = sections.setdefault(key, [])
-        elif heading and _name(heading.group(2)) == _name(PROGRESS):
-            current = sections.setdefault("done", []) if "done" in sections else None
-        elif current is not None and line.strip() and line.strip().lower() not in ("(none)", "- (none)"):
-            if line.rstrip() not in current:
-                current.append(line.rstrip())
+        name = _name(heading.group(2)) if heading else ""
+        if name in _KEYS:
+            current = sections.setdefault(_KEYS[name], [])
+        elif name == _name(PROGRESS):
+            current = loose
+        elif current is not None and line and line.strip(" -*").lower() != NOTHING and line not in current:
+            current.append(line)
+    if loose and "done" in sections:
+        sections["done"] = [*loose, *sections["done"]]
     missing = tuple(s.heading for s in SECTIONS if s.key not in sections)
     return Summary({k: tuple(v) for k, v in sections.items() if v}), missing
 
@@ -150,7 +153,7 @@ _REFUSAL = re.compile(
 
 
 def strip_reasoning(text: str) -> str:
-    """A reply without the thinking that some models write into it, closed or left open at either end."""
+    """Take out the thinking that some models write into a reply, closed or left open at either end."""
     text = _REASONING.sub("", text)
     text = _OPEN_REASONING.sub("", text)
     return re.sub(r"<(?:think|thinking|reasoning|thought)>.*\Z", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
@@ -174,8 +177,3 @@ def judge(text: str, ceiling: int, count: Count) -> Summary | str:
     if size > ceiling:
         return f"the reply has {size:,} tokens where {ceiling:,} are allowed"
     return summary
-
-
-def merge_lines(*runs: Iterable[str]) -> tuple[str, ...]:
-    """The lines of several runs in order, each once."""
-    return tuple(dict.fromkeys(line for run in runs for line in run))

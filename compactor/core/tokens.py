@@ -38,7 +38,7 @@ class Count(Protocol):
 
 
 def message_cost(message: Message, count: Count) -> int:
-    """Tokens that `message` adds to a request, envelope included."""
+    """Price `message`: the tokens that it adds to a request, envelope included."""
     texts = (message.text, message.reasoning, message.other, *(r.text for r in message.results))
     images = message.image_tokens + sum(r.image_tokens for r in message.results)
     return (
@@ -56,17 +56,17 @@ def _call_cost(call: Call, count: Count) -> int:
 
 
 def costs(messages: Iterable[Message], count: Count) -> tuple[int, ...]:
-    """The cost of each message, in tokens."""
+    """Price each message, in tokens."""
     return tuple(message_cost(m, count) for m in messages)
 
 
 def preamble_cost(conversation: Conversation, count: Count) -> int:
-    """Tokens charged once a request: the tool schemas and the reply's primer."""
+    """Price what is charged once a request: the tool schemas and the reply's primer."""
     return PER_REQUEST + (count(conversation.preamble) if conversation.preamble else 0)
 
 
 def upper_bound(conversation: Conversation) -> int:
-    """Tokens that the conversation surely does not exceed: a BPE token is at least one byte of UTF-8.
+    """Bound the tokens of the conversation from above: a BPE token is at least one byte of UTF-8.
 
     At most four bytes a character, so the length of the text is enough; no tokenizer is loaded.
     """
@@ -75,10 +75,8 @@ def upper_bound(conversation: Conversation) -> int:
 
 def _message_bound(message: Message) -> int:
     texts = [message.role, message.text, message.reasoning, message.name, message.other]
-    for result in message.results:
-        texts.append(result.text)
-    for call in message.calls:
-        texts += [call.name, call.arguments]
+    texts += [result.text for result in message.results]
+    texts += [text for call in message.calls for text in (call.name, call.arguments)]
     images = message.image_tokens + sum(r.image_tokens for r in message.results)
     return PER_MESSAGE + PER_NAME + PER_CALL * len(message.calls) + images + sum(map(_bytes, texts))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def result_messages(conversation: Conversation, pieces: Sequence[Piece]) -> tuple[Message, ...]:
-    """The messages that a model would read after `pieces` have been written."""
+    """Give the messages that a model would read after `pieces` have been written."""
     return tuple(
         Message(p.role, p.text) if isinstance(p, Handoff) else applied(conversation.messages[p.index], p)
         for p in pieces
@@ -25,7 +25,7 @@ def result_messages(conversation: Conversation, pieces: Sequence[Piece]) -> tupl
 
 
 def broken(conversation: Conversation, pieces: Sequence[Piece]) -> tuple[str, ...]:
-    """The promises that `pieces` would break, as sentences; empty if none."""
+    """Name the promises that `pieces` would break, as sentences; none if all is well."""
     kept = [p.index for p in pieces if isinstance(p, Kept)]
     made = result_messages(conversation, pieces)
     found = []
@@ -61,5 +61,5 @@ def _user_lost(before: Sequence[Message], after: Sequence[Message]) -> bool:
 
 
 def rewritten(expected: Sequence[Message], read_back: Sequence[Message]) -> bool:
-    """True if the bytes about to be written read back as the messages that were meant."""
+    """Tell whether the bytes about to be written read back as the messages that were meant."""
     return [digest(m) for m in expected] == [digest(m) for m in read_back]
