@@ -39,7 +39,10 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What an attempt works with. `clock` gives seconds since the epoch; `calls` bounds the calls in flight."""
+    """What an attempt works with.
+
+    `clock` gives seconds since the epoch; `calls` bounds the calls in flight; `mask` takes out secrets.
+    """
 
     settings: Settings
     count: Count
@@ -47,6 +50,7 @@ class Tools:
     offline: Summarizer
     clock: Callable[[], float]
     calls: asyncio.Semaphore
+    mask: Callable[[str], str]
     breaker: Breaker = field(default_factory=Breaker)
 
 
@@ -120,7 +124,7 @@ class _Written:
 async def _summary(request: Request, known: Known, tools: Tools) -> _Written:
     written = await _asked(request, known, tools)
     if written.summary is None and tools.settings.on_failure is OnFailure.EXTRACT:
-        reply, _ = await summarise(tools.offline, request, tools.count)
+        reply, _ = await summarise(tools.offline, request, tools.count, tools.mask)
         made = {"summarizer": tools.offline.name, "instead_of": tools.summarizer.name, "because": written.failure}
         return replace(written, summary=reply, made=made)
     return written
@@ -136,7 +140,7 @@ async def _asked(request: Request, known: Known, tools: Tools) -> _Written:
         if tools.breaker.why:
             return _Written(None, failure=tools.breaker.why)
         try:
-            summary, usage = await summarise(tools.summarizer, request, tools.count)
+            summary, usage = await summarise(tools.summarizer, request, tools.count, tools.mask)
         except SummarizerUnavailable as error:
             tools.breaker.why = str(error)
             return _Written(None, failure=str(error))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from compactor.attempt import Tools
 from compactor.config import Options, SummarizerKind
 from compactor.errors import UsageError
+from compactor.redact import masker
 from compactor.run import Act, Earlier, Ending, Job, Run
 from compactor.summarizers.extractive import Extractive
 from compactor.tokenizer import tokenizer
@@ -116,7 +117,13 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
     offline = Extractive(count)
     kind = _kind(options, given)
     tools = Tools(
-        settings, count, _summarizer(kind, options, offline), offline, time.time, asyncio.Semaphore(options.jobs)
+        settings,
+        count,
+        _summarizer(kind, options, offline),
+        offline,
+        time.time,
+        asyncio.Semaphore(options.jobs),
+        masker(),
     )
     ending = await Run(act, earlier, tools, sys.stdout.buffer, console, stop).over(jobs)
     if "summarizer" not in given and any(r.summarizer == offline.name for r in ending.reports):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from compactor.core.prompt import Request, repaired
@@ -13,6 +13,8 @@ from compactor.core.summary import Summary, judge, strip_reasoning
 from compactor.errors import SummaryError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compactor.core.tokens import Count
 
 
@@ -58,17 +60,20 @@ class Summarizer(Protocol):
         """Let go of connections."""
 
 
-async def summarise(summarizer: Summarizer, request: Request, count: Count) -> tuple[Summary, Usage]:
+async def summarise(
+    summarizer: Summarizer, request: Request, count: Count, mask: Callable[[str], str]
+) -> tuple[Summary, Usage]:
     """Get an acceptable summary: one request, and one that asks differently if the reply cannot be used.
 
-    Raises SummaryError if neither is accepted; its usage is lost with it.
+    What `mask` takes for a secret is neither sent nor accepted. Raises SummaryError if neither reply is accepted.
     """
+    request = replace(request, user=mask(request.user))
     spent = Usage()
     complaint = ""
     for asked in (request, None):
         reply = await summarizer.reply(asked or repaired(request, complaint))
         spent += reply.usage
-        verdict = reply.fault or judge(strip_reasoning(reply.text), request.ceiling, count)
+        verdict = reply.fault or judge(mask(strip_reasoning(reply.text)), request.ceiling, count)
         if isinstance(verdict, Summary):
             return verdict, spent
         complaint = verdict
