@@ -15,7 +15,7 @@ def answered(n, name="", ids=True):
 
 
 def marked(*messages):
-    return [result.text for m in with_answers(messages) for result in m.results if result.answer]
+    return [result.text for m in with_answers(messages) for result in m.results if result.protected]
 
 
 @pytest.mark.parametrize(

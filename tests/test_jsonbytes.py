@@ -16,6 +16,7 @@ from compactor.formats.jsonbytes import (
     quoted,
     rebuilt,
     rewritten,
+    strings,
     whole,
 )
 
@@ -176,3 +177,8 @@ def test_quoted_text_is_valid_utf_8_and_comes_back(text):
 def test_quoted_text_is_readable_where_it_can_be():
     assert quoted("héllo 世界 😀\n") == '"héllo 世界 😀\\n"'.encode()
     assert quoted("half \ud83d") == b'"half \\ud83d"'
+
+
+def test_strings_are_values_only():
+    raw = b'{"key" : "a\\"b", "list": ["c", 1, {"d":"e"}]}'
+    assert [span.of(raw) for span in strings(raw)] == [b'"a\\"b"', b'"c"', b'"e"']

@@ -272,7 +272,7 @@ def test_the_first_telling_object_decides_the_layout():
 def test_a_question_to_the_user_is_told_by_the_call_that_its_answer_belongs_to():
     ask = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "clarify", "arguments": "{}"}}]}
     reply = {"role": "tool", "tool_call_id": " c", "content": "blue"}
-    wanted = (Result(" c", "blue", answer=True),)
+    wanted = (Result(" c", "blue", protected=True),)
     assert only(line(messages=[ask, reply])).conversation.messages[1].results == wanted
     assert only(line(**ask) + line(**reply)).conversation.messages[1].results == wanted
 

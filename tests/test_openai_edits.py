@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from compactor.core.messages import Handoff, Kept, Role
-from compactor.formats.openai_edits import REMOVED_CALL, handoff_bytes, kept_bytes
+from compactor.core.messages import CALL_REMOVED, Handoff, Kept, Role
+from compactor.formats.openai_edits import handoff_bytes, kept_bytes
 from compactor.formats.openai_messages import message
 
 
@@ -74,7 +74,7 @@ def test_case_h7_with_the_last_call_the_key_goes():
 @pytest.mark.parametrize("content", [b"null", b'""', b'" "', b"[]"])
 def test_case_h1_a_message_that_says_nothing_more_says_why(content):
     raw = b'{"role":"assistant","content":%s,"tool_calls":[%s]}' % (content, call(b"a"))
-    assert json.loads(without(raw, 0)) == {"role": "assistant", "content": REMOVED_CALL}
+    assert json.loads(without(raw, 0)) == {"role": "assistant", "content": CALL_REMOVED}
 
 
 def test_a_message_without_content_gets_one():
@@ -133,3 +133,15 @@ def test_typed_calls_are_counted_after_the_others():
     assert [c.name for c in message(json.loads(raw)).calls] == ["b", "a"]
     assert json.loads(without(raw, 1))["content"] == []
     assert without(raw, 0) == b'{"role":"assistant","content":[%s],"function_call":null}' % (TYPED % b"a")
+
+
+def test_case_p73_copies_of_a_pruned_result_go_with_it():
+    output = "line of output\n" * 30
+    content = f"<returncode>0</returncode>\n<output>\n{output}</output>"
+    extra = {"raw_output": output, "returncode": 0, "label": "line of output", "note": "x" * 300}
+    raw = json.dumps({"role": "tool", "content": content, "extra": extra}).encode()
+    assert json.loads(kept(raw, stubs={0: "stub"})) == {
+        "role": "tool",
+        "content": "stub",
+        "extra": {"raw_output": "stub", "returncode": 0, "label": "line of output", "note": "x" * 300},
+    }

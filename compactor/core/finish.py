@@ -96,8 +96,8 @@ def _strays(scene: Scene, gaps: frozenset[int]) -> tuple[dict[int, tuple[int, ..
     calls: dict[int, tuple[int, ...]] = {}
     orphans: dict[int, list[int]] = {}
     for group in scene.groups:
-        around = range(max(group.start - 1, 0), group.stop)
-        if any(scene.base.view[p] in gaps for p in around):
+        before = scene.base.view[group.start] - 1
+        if before in gaps or any(scene.base.view[p] in gaps for p in range(group.start, group.stop)):
             continue
         if group.open and group.stop < len(scene.turns):
             calls[group.start] = group.open

@@ -44,8 +44,8 @@ class Call:
 class Result:
     """What a tool answered; `failed` is True only where the format itself says so.
 
-    `image_tokens` is the stated price of the images in it; `answer` marks words of the user that came
-    through a tool (a clarifying question, an approval): those are never pruned.
+    `image_tokens` is the stated price of the images in it. `protected` marks what is never pruned: words of the user
+    that came through a tool (a clarifying question, an approval), and instructions that were loaded by one.
     """
 
     call_id: str
@@ -53,7 +53,7 @@ class Result:
     name: str = ""
     failed: bool = False
     image_tokens: int = 0
-    answer: bool = False
+    protected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class Conversation:
     """The messages of one conversation, in order.
 
     `preamble` is what a model is charged for before the first message (tool schemas, as JSON text). `gaps`
-    holds the index of every message that is followed by a record nobody could read: a group that touches
-    one may look incomplete without being so. `name` says where it stands ("chat.jsonl", "chats.jsonl:12").
+    holds the index of every message that is followed by a record nobody could read (-1: before the first): a group
+    that touches one may look incomplete without being so. `name` says where it stands ("chat.jsonl", "chats.jsonl:12").
     """
 
     messages: tuple[Message, ...]

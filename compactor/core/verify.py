@@ -45,15 +45,16 @@ def broken(conversation: Conversation, pieces: Sequence[Piece]) -> tuple[str, ..
 
 
 def _unpaired(conversation: Conversation, pieces: Sequence[Piece], made: Sequence[Message]) -> bool:
-    gaps = {n for n, p in enumerate(pieces) if isinstance(p, Kept) and p.index in conversation.gaps}
     return any(
-        (group.orphans or (group.open and group.stop < len(made))) and not _touches(group.start, group.stop, gaps)
+        (group.orphans or (group.open and group.stop < len(made)))
+        and not any(_torn(p, conversation) for p in pieces[group.start : group.stop])
         for group in groups(made)
     )
 
 
-def _touches(start: int, stop: int, gaps: set[int]) -> bool:
-    return any(n in gaps for n in range(max(start - 1, 0), stop))
+def _torn(piece: Piece, conversation: Conversation) -> bool:
+    """Tell whether a record that nobody could read stands right before or after a message."""
+    return isinstance(piece, Kept) and not conversation.gaps.isdisjoint((piece.index - 1, piece.index))
 
 
 def _user_lost(before: Sequence[Message], after: Sequence[Message]) -> bool:

@@ -35,7 +35,7 @@ def with_answers(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     marked = [list(m.results) for m in messages]
     for spot, call, result in results(messages, groups(messages)):
         if _irreplaceable(result.name) or (call is not None and _irreplaceable(call.name)):
-            marked[spot.message][spot.result] = replace(result, answer=True)
+            marked[spot.message][spot.result] = replace(result, protected=True)
     return tuple(_with_results(m, tuple(new)) for m, new in zip(messages, marked, strict=True))
 
 

@@ -129,6 +129,14 @@ def depth(raw: bytes) -> int:
     return max((open_ for open_, _ in _depths(raw, 0)), default=0)
 
 
+def strings(raw: bytes) -> Iterator[Span]:
+    """Find every string in `raw` that is a value, not the key of a member."""
+    for found in _STRING.finditer(raw):
+        after = _blank_end(raw, found.end())
+        if raw[after : after + 1] != b":":
+            yield Span(found.start(), found.end())
+
+
 def patched(raw: bytes, patches: Iterable[tuple[Span, bytes]]) -> bytes:
     """`raw` with other bytes at some places; the places may not overlap."""
     parts, position = [], 0

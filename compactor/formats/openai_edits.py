@@ -1,7 +1,7 @@
 """What are the bytes of an OpenAI chat message once something in it has been replaced, or of a new one?
 
-Only the value that changes is exchanged: the rest of the message, `extra` and the like included, stays as it
-came.
+Only the value that changes is exchanged, and copies of a result's text that stand elsewhere in its message: the rest,
+`extra` and the like included, stays as it came.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from compactor.core.messages import CALL_REMOVED
+from compactor.formats.copies import without_copies
 from compactor.formats.jsonbytes import elements, members, quoted, rebuilt, rewritten, whole
 
 if TYPE_CHECKING:
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
 
     from compactor.core.messages import Handoff, Kept, Message
     from compactor.formats.jsonbytes import Span
-
-REMOVED_CALL = "[tool call without a result removed]"
 
 
 def handoff_bytes(handoff: Handoff) -> bytes:
@@ -34,6 +34,7 @@ def kept_bytes(raw: bytes, message: Message, kept: Kept) -> bytes:
         raise ValueError("an OpenAI tool message holds one result: leave the message out instead")
     changes: dict[str, bytes | None] = {}
     if kept.stubs:
+        raw = without_copies(raw, message.results[0].text, kept.stubs[0])
         changes["content"] = quoted(kept.stubs[0])
     if kept.without_calls:
         changes.update(_without_calls(raw, message, kept.without_calls))
@@ -59,9 +60,9 @@ def _without_calls(raw: bytes, message: Message, gone: frozenset[int]) -> Mappin
     note = len(gone) == len(message.calls) and not (message.text.strip() or message.other)
     in_parts = [n - first_part for n in sorted(gone) if n >= first_part]
     if in_parts:
-        changes["content"] = _without_parts(raw, found["content"], in_parts, REMOVED_CALL if note else "")
+        changes["content"] = _without_parts(raw, found["content"], in_parts, CALL_REMOVED if note else "")
     elif note:
-        changes["content"] = quoted(REMOVED_CALL)
+        changes["content"] = quoted(CALL_REMOVED)
     return changes
 
 
