@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from compactor.core.settings import Settings
 from compactor.errors import UsageError
+from compactor.tools import Native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,6 +48,10 @@ class Options:
     encoding: str = _option("", "tokenizer: o200k_base or cl100k_base")
     timeout: float = _option(120.0, "seconds that one summarizer call may take")
     retries: int = _option(2, "further attempts after a passing failure of the endpoint")
+    format: str = _option("", "format of the inputs; without it told by content (compactor formats lists them)")
+    native: Native = _option(
+        Native.REWRITE, "rewrite (smaller file that its tool still resumes) or append (old records, then its own mark)"
+    )
     jobs: int = _option(4, "summarizer calls in flight at once")
 
     def __post_init__(self) -> None:

@@ -15,19 +15,21 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from compactor.attempt import Done, Known, Tools, compact_row, plan_row
+from compactor.attempt import compact_row, plan_row
 from compactor.core.report import Outcome, Report
 from compactor.core.state import key_of
 from compactor.errors import CompactorError, StateError
 from compactor.files import atomic, lines
 from compactor.formats import rows
 from compactor.sidecar import Sidecar
+from compactor.tools import Done, Known
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from compactor.formats import Row
+    from compactor.formats import Format, Standing
+    from compactor.tools import Tools
 
 ROWS_IN_FLIGHT = 64  # rows of one file that wait at once; each holds its bytes
 FILES_IN_FLIGHT = 4
@@ -96,7 +98,10 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run over several inputs; `out` takes what has no target, `stop` is set by an interrupt."""
+    """A run over several inputs; `out` takes what has no target, `stop` is set by an interrupt.
+
+    `form` None tells the format of each input by its content.
+    """
 
     act: Act
     earlier: Earlier
@@ -104,6 +109,7 @@ class Run:
     out: BinaryIO
     listener: Listener
     stop: asyncio.Event
+    form: Format | None = None
     ending: Ending = field(default_factory=Ending)
 
     async def over(self, jobs: Sequence[Job]) -> Ending:
@@ -130,14 +136,14 @@ class Run:
         if self.earlier is Earlier.REBUILD:
             sidecar.forget()
         source = _source(job)
-        if sidecar.loaded and not any(_belongs(row, sidecar) for row in rows(source(), job.name)):
+        if sidecar.loaded and not any(_belongs(row, sidecar) for row in rows(source(), job.name, self.form)):
             raise StateError(
                 f"{job.state}: it belongs to another transcript than {job.name}",
                 "name the right one with --state, or start afresh with --rebuild",
             )
         with self._target(job) as write:
             finished = 0
-            async for done in self._in_order(rows(source(), job.name), sidecar):
+            async for done in self._in_order(rows(source(), job.name, self.form), sidecar):
                 finished += done.report.outcome is not Outcome.LEFT
                 if self.stop.is_set() and (job.target is None or not finished):
                     raise _Abandoned
@@ -160,9 +166,9 @@ class Run:
                 with atomic(job.target, like=job.source) as file:
                     yield file.write
 
-    async def _in_order(self, found: Iterable[Row], sidecar: Sidecar) -> AsyncIterator[Done]:
+    async def _in_order(self, found: Iterable[Standing], sidecar: Sidecar) -> AsyncIterator[Done]:
         """Give the results of rows in their order, with a window of them worked on at once."""
-        flying: deque[tuple[Row, asyncio.Task[Done]]] = deque()
+        flying: deque[tuple[Standing, asyncio.Task[Done]]] = deque()
         try:
             for row in found:
                 flying.append((row, asyncio.create_task(self._one(row, _known(row, sidecar), sidecar))))
@@ -175,7 +181,7 @@ class Run:
                 task.cancel()
             await asyncio.gather(*(task for _, task in flying), return_exceptions=True)
 
-    async def _landed(self, row: Row, task: asyncio.Task[Done]) -> Done:
+    async def _landed(self, row: Standing, task: asyncio.Task[Done]) -> Done:
         """Wait for a result, or for an interrupt: then the row leaves as it came."""
         stopping = asyncio.create_task(self.stop.wait())
         try:
@@ -188,7 +194,7 @@ class Run:
         finally:
             stopping.cancel()
 
-    async def _one(self, row: Row, known: Known, sidecar: Sidecar) -> Done:
+    async def _one(self, row: Standing, known: Known, sidecar: Sidecar) -> Done:
         done = await (compact_row if self.act is Act.COMPACT else plan_row)(row, known, self.tools)
         if done.entry is not None:
             sidecar.put(done.entry)
@@ -199,13 +205,13 @@ class _Abandoned(Exception):
     """An interrupt came before anything of a file was finished; its target stays as it was."""
 
 
-def _known(row: Row, sidecar: Sidecar) -> Known:
+def _known(row: Standing, sidecar: Sidecar) -> Known:
     messages = row.conversation.messages if row.conversation else ()
     key = sidecar.key(messages) if messages else ""
     return Known(key, sidecar.loaded.get(key), sidecar.candidates(key, messages), sidecar.prepare)
 
 
-def _belongs(row: Row, sidecar: Sidecar) -> bool:
+def _belongs(row: Standing, sidecar: Sidecar) -> bool:
     if row.conversation is None:
         return False
     messages = row.conversation.messages

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from compactor.attempt import Tools
 from compactor.config import Options, SummarizerKind
 from compactor.errors import UsageError
+from compactor.formats import format_named
 from compactor.redact import masker
 from compactor.run import Act, Earlier, Ending, Job, Run
 from compactor.summarizers.extractive import Extractive
 from compactor.tokenizer import tokenizer
+from compactor.tools import Tools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +126,8 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
         asyncio.Semaphore(options.jobs),
         masker(),
     )
-    ending = await Run(act, earlier, tools, sys.stdout.buffer, console, stop).over(jobs)
+    form = format_named(options.format) if options.format else None
+    ending = await Run(act, earlier, tools, sys.stdout.buffer, console, stop, form).over(jobs)
     if "summarizer" not in given and any(r.summarizer == offline.name for r in ending.reports):
         console.note("compactor: no endpoint is configured, so summaries were extracted offline (see --summarizer)")
     return ending

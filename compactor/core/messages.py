@@ -73,6 +73,16 @@ class Message:
     image_tokens: int = 0
 
 
+class Opening(StrEnum):
+    """What a compacted conversation may begin with: a protected head, or only the handoff itself.
+
+    Some tools mark a compaction with a record before which they read nothing, so no head can stand before it.
+    """
+
+    HEAD = "head"
+    HANDOFF = "handoff"
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """The messages of one conversation, in order.
@@ -86,6 +96,7 @@ class Conversation:
     preamble: str = ""
     gaps: frozenset[int] = frozenset()
     name: str = ""
+    opening: Opening = Opening.HEAD
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from compactor.core.handoff import Notes, role_between
-from compactor.core.messages import Role, groups
+from compactor.core.messages import Opening, Role, groups
 from compactor.core.prompt import Request, Turns, request
 from compactor.core.prune import prunable
 from compactor.core.results import Spot
@@ -132,7 +132,8 @@ def _pruned(plan: Plan, on: Scene, stubs: Mapping[Spot, str], count: Count) -> P
 
 def _ends(on: Scene, settings: Settings) -> tuple[int, int]:
     """Where the head ends, and where the tail begins by its budget alone."""
-    head = head_end(on.groups, settings.protect_first)
+    whole = on.conversation.opening is Opening.HEAD
+    head = head_end(on.turns, on.groups, settings.protect_first) if whole else 0
     if on.base.notes is not None:
         head = min(head, on.base.at)
     floor = max(head, on.base.at)

@@ -27,7 +27,8 @@ class Report:
     """One conversation. Sizes are tokens of `encoding`; None where nothing had to be counted.
 
     `after_least` and `after_most` bound what a dry run expects; after a real run both are what was written.
-    `head`, `middle` and `tail` are 0 where nothing was split. `spent_*` is what summarizer calls cost.
+    `head`, `middle` and `tail` are 0 where nothing was split. `calls` and the tokens after it are what summarizer calls
+    cost. `form` is the format; bytes are those in the file, which holds far more than a model reads.
     """
 
     name: str
@@ -52,6 +53,9 @@ class Report:
     faults: tuple[str, ...] = ()
     encoding: str = ""
     exact: bool = True
+    form: str = ""
+    bytes_before: int = 0
+    bytes_after: int | None = None
 
     @property
     def fine(self) -> bool:

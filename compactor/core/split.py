@@ -4,7 +4,7 @@ Both cut only between tool groups. Sizes are tokens.
 
 >>> from compactor.core.messages import Message, Role, groups
 >>> talk = tuple(Message(Role.USER if n % 2 == 0 else Role.ASSISTANT, f"turn {n}") for n in range(8))
->>> head_end(groups(talk), protect_first=3)
+>>> head_end(talk, groups(talk), protect_first=3)
 3
 >>> tail_start(groups(talk), (10,) * 8, budget=25, floor=3)
 6
@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from compactor.core.messages import Group, Message
 
 
-def head_end(groups: Sequence[Group], protect_first: int) -> int:
-    """Find the index after the last message of the head: a group that would be cut stays out."""
-    return max((g.stop for g in groups if g.stop <= protect_first), default=0)
+def head_end(messages: Sequence[Message], groups: Sequence[Group], protect_first: int) -> int:
+    """Find the index after the last message of the head: a group that would be cut stays out.
+
+    System messages at the very beginning count as one, however many a tool splits its instructions into.
+    """
+    system = next((n for n, m in enumerate(messages) if m.role is not Role.SYSTEM), len(messages))
+    limit = protect_first + max(system - 1, 0) if protect_first else 0
+    return max((g.stop for g in groups if g.stop <= limit), default=0)
 
 
 def tail_start(groups: Sequence[Group], costs: Sequence[int], budget: int, floor: int) -> int:

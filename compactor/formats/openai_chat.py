@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from compactor.core.messages import Conversation, Handoff, Kept
-from compactor.formats import Fault
 from compactor.formats.answers import with_answers
 from compactor.formats.jsonbytes import elements, members, patched, rebuilt, whole
 from compactor.formats.openai_edits import handoff_bytes, kept_bytes
@@ -21,18 +20,17 @@ from compactor.formats.openai_messages import (
     is_message,
     message,
 )
-from compactor.formats.order import arranged, joined
+from compactor.formats.order import arranged
 from compactor.formats.records import MISSING, brief
+from compactor.formats.row import Fault, Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from compactor.core.messages import Message, Piece
-    from compactor.formats import Row
     from compactor.formats.order import Place
     from compactor.formats.records import Record
-
-NAME: Final = "openai-chat"
+    from compactor.formats.row import Row, Sheet
 
 
 def detect(values: Sequence[Mapping[str, object]]) -> bool:
@@ -70,7 +68,7 @@ def _is_turn(value: Mapping[str, object]) -> bool:
     return isinstance(value.get("role"), str)
 
 
-def read(records: Iterable[Record], name: str) -> Iterator[Row]:
+def read(records: Iterable[Record], name: str, sheet: Sheet) -> Iterator[Row]:
     """Read the records of a file into rows: all of them one row, or each its own; `name` says where they stand."""
     ahead: list[Record] = []
     rest = iter(records)
@@ -82,7 +80,7 @@ def read(records: Iterable[Record], name: str) -> Iterator[Row]:
         if record.value is not MISSING and _is_turn(record.value):
             break
     if ahead:
-        yield _message_lines(tuple(chain(ahead, rest)), name)
+        yield _message_lines(tuple(chain(ahead, rest)), name, sheet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +91,19 @@ class MessageLines:
     indexes: tuple[int | None, ...]
     conversation: Conversation | None
     faults: tuple[Fault, ...]
+    sheet: Sheet
 
     @property
     def raw(self) -> bytes:
         """The bytes as they came."""
-        return b"".join(record.raw for record in self.records)
+        return self.sheet.raw(self.records)
 
     def render(self, pieces: Sequence[Piece]) -> bytes:
         """Write the file with `pieces` for its messages; records that are none stay among their neighbours."""
         raws = [record.raw for record in self.records]
         messages = self.conversation.messages if self.conversation else ()
-        return joined(raws, [(p.origin, _written(p, raws, messages)) for p in arranged(self.indexes, pieces)])
+        chosen = [(p.origin, _written(p, raws, messages)) for p in arranged(self.indexes, pieces)]
+        return self.sheet.write(self.records, chosen)
 
 
 def _written(place: Place, raws: Sequence[bytes], messages: Sequence[Message]) -> bytes:
@@ -121,7 +121,7 @@ class _Line(NamedTuple):
     fault: Fault | None = None
 
 
-def _message_lines(records: tuple[Record, ...], name: str) -> MessageLines:
+def _message_lines(records: tuple[Record, ...], name: str, sheet: Sheet) -> MessageLines:
     messages: list[Message] = []
     indexes: list[int | None] = []
     gaps: set[int] = set()
@@ -135,7 +135,7 @@ def _message_lines(records: tuple[Record, ...], name: str) -> MessageLines:
     preamble = next((line.preamble for line in reversed(read_lines) if line.preamble), "")
     conversation = Conversation(with_answers(tuple(messages)), preamble, frozenset(gaps), name)
     faults = tuple(line.fault for line in read_lines if line.fault)
-    return MessageLines(records, tuple(indexes), conversation if messages else None, faults)
+    return MessageLines(records, tuple(indexes), conversation if messages else None, faults, sheet)
 
 
 def _line(record: Record, where: str) -> _Line:
@@ -212,3 +212,12 @@ def _element(value: object, path: str) -> Message | None:
         return message(value) if is_message(value) else None
     except MalformedError as error:
         raise MalformedError(path + error.path.removeprefix("$"), error.what) from None
+
+
+FORMAT = Format(
+    name="openai-chat",
+    title="OpenAI chat",
+    expects='one message a line ({"role": ..., "content": ...}), or one conversation a line ({"messages": [...]})',
+    detect=detect,
+    read=read,
+)

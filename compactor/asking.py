@@ -1,0 +1,59 @@
+"""Is a summary to be asked for now, of whom, and what if none can be had?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from compactor.core.settings import OnFailure
+from compactor.core.state import cooling
+from compactor.errors import SummarizerUnavailable, SummaryError
+from compactor.summarizers import Usage, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compactor.core.prompt import Request
+    from compactor.core.summary import Summary
+    from compactor.tools import Known, Tools
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A summary and how it was made, or why there is none; `tried` is False if nothing was asked."""
+
+    summary: Summary | None
+    made: Mapping[str, object] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    failure: str = ""
+    tried: bool = False
+
+
+async def ask(request: Request, known: Known, tools: Tools) -> Written:
+    """Get a summary, or the reason why there is none; with `on_failure` extract the offline summarizer stands in."""
+    written = await _asked(request, known, tools)
+    if written.summary is None and tools.settings.on_failure is OnFailure.EXTRACT:
+        reply, _ = await summarise(tools.offline, request, tools.count, tools.mask)
+        made = {"summarizer": tools.offline.name, "instead_of": tools.summarizer.name, "because": written.failure}
+        return replace(written, summary=reply, made=made)
+    return written
+
+
+async def _asked(request: Request, known: Known, tools: Tools) -> Written:
+    own = known.own
+    wait = cooling(own, tools.clock(), tools.settings.cooldown)
+    if wait and own and own.failure:
+        return Written(None, failure=f"failed lately ({own.failure.why}); tried again in {wait:.0f} s (--cooldown)")
+    known.ready()
+    async with tools.calls:
+        if tools.breaker.why:
+            return Written(None, failure=tools.breaker.why)
+        try:
+            summary, usage = await summarise(tools.summarizer, request, tools.count, tools.mask)
+        except SummarizerUnavailable as error:
+            tools.breaker.why = str(error)
+            return Written(None, failure=str(error))
+        except SummaryError as error:
+            return Written(None, failure=str(error), tried=True)
+    made = {"summarizer": tools.summarizer.name, "usage": asdict(usage)}
+    return Written(summary, made, usage, tried=True)

@@ -1,0 +1,71 @@
+"""What does the work on one conversation need, and what does it give?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from compactor.core.report import Report
+    from compactor.core.settings import Settings
+    from compactor.core.state import Entry
+    from compactor.core.tokens import Count
+    from compactor.summarizers import Summarizer
+
+
+class Native(StrEnum):
+    """How a compaction is written in formats with a mark for it: a smaller file, or all old records and the mark."""
+
+    REWRITE = "rewrite"
+    APPEND = "append"
+
+
+@dataclass(slots=True)
+class Breaker:
+    """Why the summarizer is not to be asked again in this run; "" while it may be."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What an attempt works with.
+
+    `clock` gives seconds since the epoch; `calls` bounds the calls in flight; `mask` takes out secrets.
+    """
+
+    settings: Settings
+    count: Count
+    summarizer: Summarizer
+    offline: Summarizer
+    clock: Callable[[], float]
+    calls: asyncio.Semaphore
+    mask: Callable[[str], str]
+    native: Native = Native.REWRITE
+    breaker: Breaker = field(default_factory=Breaker)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a conversation: the bytes to write, the report, and what the sidecar is to keep (None: as is)."""
+
+    content: bytes
+    report: Report
+    entry: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the sidecar knows: the conversation's key, its own entry, and the entries that may fit it.
+
+    `ready` raises OutputError if the sidecar cannot be written; it is asked before a call is paid for.
+    """
+
+    key: str
+    own: Entry | None
+    candidates: tuple[Entry, ...]
+    ready: Callable[[], None]
