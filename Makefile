@@ -21,9 +21,8 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	@touch $@
 
 .PHONY: demo
-demo: $(VENV)/ready ## compact the example transcripts into build/demo
-	@rm -rf build/demo
-	@$(BIN)/compactor compact fixtures/transcripts/*.jsonl -o build/demo --state-dir build/demo
+demo: $(VENV)/ready ## compact the example transcripts offline, into build/demo
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash fixtures/demo.sh build/demo
 
 .PHONY: ci
 ci: test lint types imports check-readme ## everything that must pass
@@ -66,6 +65,10 @@ imports: $(VENV)/ready ## who may import whom (import-linter)
 .PHONY: check-readme
 check-readme: $(VENV)/ready ## what README.md shows is what really happens
 	@$(BIN)/python -m tests.check_readme
+
+.PHONY: resume-check
+resume-check: $(VENV)/ready ## do the real clients resume what was compacted? (installs them from npm; not part of ci)
+	@$(BIN)/python -m tests.resume_check
 
 .PHONY: bench
 bench: $(VENV)/ready ## measure speed and what a summary keeps

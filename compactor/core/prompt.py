@@ -135,18 +135,13 @@ def labelled(turns: Turns, settings: Settings) -> Iterable[str]:
     for index, message in enumerate(turns.messages):
         number = turns.first + index + 1
         if message.text.strip():
-            yield f"[{number}] {message.role.upper()}: {shorten(_plain(message.text), MESSAGE_CHARS)}"
+            yield f"[{number}] {message.role.upper()}: {shorten(message.text, MESSAGE_CHARS)}"
         for call in message.calls:
-            yield f"[{number}] CALL {call.name}: {shorten(_plain(call.arguments), ARGUMENT_CHARS)}"
+            yield f"[{number}] CALL {call.name}: {shorten(call.arguments, ARGUMENT_CHARS)}"
         for ordinal, result in enumerate(message.results):
             line = f"[{number}] RESULT of {describe(answered.get(Spot(index, ordinal)), result)}"
             room = settings.tool_excerpt * (FAILURE_FACTOR if failed(result) else 1)
-            excerpt = shorten(_plain(result.text).strip(), room)
+            excerpt = shorten(result.text.strip(), room)
             yield f"{line}\n{excerpt}" if excerpt else line
         if message.image_tokens:
             yield f"[{number}] (an image)"
-
-
-def _plain(text: str) -> str:
-    """Text as it can be sent: lone surrogates become U+FFFD."""
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text

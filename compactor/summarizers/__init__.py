@@ -73,7 +73,7 @@ async def summarise(
     for asked in (request, None):
         reply = await summarizer.reply(asked or repaired(request, complaint))
         spent += reply.usage
-        verdict = reply.fault or judge(mask(strip_reasoning(reply.text)), request.ceiling, count)
+        verdict = mask(reply.fault) or judge(mask(strip_reasoning(reply.text)), request.ceiling, count)
         if isinstance(verdict, Summary):
             return verdict, spent
         complaint = verdict

@@ -1,0 +1,204 @@
+"""How is a summary had from an OpenAI-compatible endpoint, whatever the endpoint does?
+
+One client for the run, one layer of retries (ours), a deadline by the wall clock for every call, and no text
+that leaves here with the API key in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from compactor.errors import SummarizerUnavailable, SummaryError, UsageError
+from compactor.summarizers.dialect import OPENAI_HOST, Dialect, first_dialect
+from compactor.summarizers.failures import (
+    Course,
+    Failure,
+    Kind,
+    asked_wait,
+    by_connection,
+    by_status,
+    masked,
+    pause,
+    without_key,
+)
+from compactor.summarizers.replies import CUT, Answer, read, sendable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from openai import AsyncOpenAI
+
+    from compactor.core.prompt import Request
+    from compactor.summarizers import Reply
+
+DEFAULT_URL = f"https://{OPENAI_HOST}/v1"
+CONNECT_SECONDS = 10.0  # a server that is there takes a connection far sooner, however busy it is
+# What HTTP libraries take without raising errors of their own: labels of 1 to 63 characters, or an IPv6 address.
+_HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?|[\da-f:]+(%\w+)?", re.ASCII | re.IGNORECASE)
+_URL = re.compile(r"[!-~]+")
+PLACEHOLDER_KEY = "no-key"  # the SDK insists on one; local servers do not look at it
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where and how to ask. `timeout` is in seconds for each call; `retries` come on top of the first try.
+
+    Without `base_url` it is OPENAI_BASE_URL, else OpenAI itself.
+    """
+
+    model: str
+    base_url: str | None
+    timeout: float
+    retries: int
+
+
+class EndpointSummarizer:
+    """Asks an OpenAI-compatible endpoint, with the key in OPENAI_API_KEY if it wants one.
+
+    Raises UsageError for a base URL that is none. The environment, the waiting, the dice and the clock (seconds
+    since the epoch) are arguments.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        dice: Callable[[], float] = random.random,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._endpoint = endpoint
+        self._url = (endpoint.base_url or environ.get("OPENAI_BASE_URL", "")).strip() or DEFAULT_URL
+        self._where = _shown(self._url)
+        self._key = environ.get("OPENAI_API_KEY", "").strip()
+        self._sleep, self._dice, self._clock = sleep, dice, clock
+        self._dialect = first_dialect(endpoint.model, self._url)
+        self._client: AsyncOpenAI | None = None
+        self._answered = False
+
+    @property
+    def name(self) -> str:
+        """Name for reports and the sidecar: "openai:" and the model."""
+        return f"openai:{self._endpoint.model}"
+
+    async def reply(self, request: Request) -> Reply:
+        """Answer `request`, adapting parameters once and trying again what may pass.
+
+        Raises SummarizerUnavailable for what would meet every conversation, SummaryError for the rest.
+        """
+        client = self._connect()
+        tried = 0
+        while True:
+            dialect = self._dialect
+            outcome = await self._call(client, request, dialect)
+            if isinstance(outcome, Answer):
+                return self._accept(outcome, dialect)
+            if self._learns(outcome, dialect, request.ceiling):
+                continue
+            tried += 1
+            if tried > self._endpoint.retries or not self._passes(outcome):
+                raise self._error(outcome, tried)
+            await self._sleep(pause(outcome, tried - 1, self._dice()))
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        if self._client is not None:
+            await self._client.close()
+
+    def _connect(self) -> AsyncOpenAI:
+        if self._client is None:
+            if not self._key and urlsplit(self._url).hostname == OPENAI_HOST:
+                raise SummarizerUnavailable(
+                    f"{self._where} needs an API key",
+                    "set OPENAI_API_KEY, or give --base-url of a server of your own, or use --summarizer extractive",
+                )
+            if not (self._key.isascii() and self._key.isprintable()):
+                raise SummarizerUnavailable(
+                    "OPENAI_API_KEY holds characters that no key has", "set it again, without quotes or line breaks"
+                )
+            from openai import AsyncOpenAI, Timeout  # here, because a dry run need not wait for it
+
+            seconds = self._endpoint.timeout
+            self._client = AsyncOpenAI(
+                api_key=self._key or PLACEHOLDER_KEY,
+                base_url=self._url,
+                max_retries=0,  # one layer of retries, and it is `reply`
+                timeout=Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+            )
+        return self._client
+
+    async def _call(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> Answer | Failure:
+        from openai import APIConnectionError, APIStatusError
+
+        try:
+            async with asyncio.timeout(self._endpoint.timeout):
+                # The raw answer: what servers send in place of a completion would not survive the SDK's types.
+                answer = await client.chat.completions.with_raw_response.create(
+                    model=self._endpoint.model,
+                    messages=[
+                        {"role": "system", "content": sendable(request.system)},
+                        {"role": "user", "content": sendable(request.user)},
+                    ],
+                    extra_body=dialect.parameters(request.ceiling),  # a body's fields, whatever their names
+                )
+        except APIStatusError as error:
+            body = masked(error.response.text, self._key)
+            wait = asked_wait(error.response.headers, body, self._clock())
+            return by_status(error.status_code, body, self._where, wait)
+        except (TimeoutError, APIConnectionError) as error:
+            failure = by_connection(error, self._where)
+            timed_out = isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
+            if not timed_out or failure.kind is Kind.ADDRESS:
+                return failure
+            return Failure(Kind.TIMEOUT, f"{self._where} did not answer within {self._endpoint.timeout:g} s")
+        return read(without_key(answer.http_response.text, self._key), self._where)
+
+    def _accept(self, answer: Answer, dialect: Dialect) -> Reply:
+        self._answered = True
+        if answer.reasoned and self._dialect == dialect:
+            self._dialect = dialect.after_reasoning(cut=answer.reply.fault == CUT)
+        return answer.reply
+
+    def _learns(self, failure: Failure, dialect: Dialect, ceiling: int) -> bool:
+        """Adapt to a refused parameter; True if another try asks differently.
+
+        Calls in flight share what one of them has learned, and none takes it back.
+        """
+        if failure.kind is not Kind.REQUEST:
+            return False
+        if self._dialect == dialect:
+            self._dialect = dialect.after_refusal(failure.body, ceiling)
+        return self._dialect != dialect
+
+    def _passes(self, failure: Failure) -> bool:
+        """Whether the same request may succeed later. An address that answered before is not a wrong one."""
+        if failure.kind is Kind.ADDRESS:
+            return self._answered
+        return failure.course is Course.AGAIN
+
+    def _error(self, failure: Failure, tried: int) -> SummaryError:
+        often = f" (tried {tried} times)" if tried > 1 else ""
+        kind = SummarizerUnavailable if failure.course is Course.CLOSE else SummaryError
+        return kind(masked(failure.what, self._key) + often, failure.next_step)
+
+
+def _shown(url: str) -> str:
+    """Show the URL as messages do: without user, password and query. Raises UsageError if it is none."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    except ValueError:
+        host = ""
+    if not _HOST.fullmatch(host) or parts.scheme not in ("http", "https") or not _URL.fullmatch(url):
+        raise UsageError(
+            "the base URL is no http(s) URL", "give one like http://localhost:8080/v1 by --base-url or OPENAI_BASE_URL"
+        )
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
