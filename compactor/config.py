@@ -94,7 +94,7 @@ def _typed(kind: type) -> Iterator[tuple[Any, type]]:
 def _read(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}", "mend the file or move it away") from error
@@ -108,7 +108,7 @@ def _converted(name: str, value: object, kind: type) -> Any:  # noqa: ANN401 - o
     try:
         if kind is int and isinstance(value, str):
             return int(value.replace("_", ""))
-        fits = not isinstance(value, bool) and (kind is not int or isinstance(value, int))
+        fits = not isinstance(value, bool) and (kind not in (int, str) or isinstance(value, kind))
         if fits:
             return kind(value)
     except (ValueError, TypeError):

@@ -5,6 +5,7 @@ A dry run's report is a product: as a table for people, as JSON lines for progra
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from dataclasses import dataclass, field
@@ -12,12 +13,10 @@ from enum import IntEnum
 from io import StringIO
 from typing import TYPE_CHECKING, TextIO
 
-import orjson
-
 from compactor.core.report import Outcome, Report, Totals, totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from compactor.errors import CompactorError
 
@@ -53,6 +52,11 @@ class Console:
             self._say(f"compactor: {report.name}: {_failure(report)}")
         elif self.talk >= Talk.VERBOSE or (self.talk and report.outcome not in _DULL):
             self._say(f"{report.name}: {_story(report)}")
+
+    def skipped(self, error: CompactorError) -> None:
+        """Say that a file below a folder is no transcript, if everything is to be said."""
+        if self.talk >= Talk.VERBOSE:
+            self._say(f"{error.what} (passed over)")
 
     def trouble(self, error: CompactorError) -> None:
         """Say why a whole file could not be worked on, and what to do."""
@@ -111,7 +115,7 @@ def _closing(total: Totals) -> str:
         about = "" if total.exact else "about "
         line += f"; {about}{total.before:,} -> {total.after_most:,} tokens (-{total.saved[0]:.0%})"
     if total.calls:
-        line += f"; {total.calls:,} calls, {total.prompt_tokens:,} + {total.completion_tokens:,} tokens"
+        line += f"; {_counted(total.calls, 'call')}, {total.prompt_tokens:,} + {total.completion_tokens:,} tokens"
     return line
 
 
@@ -119,25 +123,30 @@ def as_json(reports: Iterable[Report]) -> bytes:
     """Write reports and their totals as JSON lines, each an object of schemas/report.json."""
     every = tuple(reports)
     objects = [*(r.as_json() for r in every), totals(every).as_json()]
-    return b"".join(orjson.dumps(o, option=orjson.OPT_APPEND_NEWLINE) for o in objects)
+    # A file name may be no UTF-8, and a fault may quote half a character: both leave as JSON escapes.
+    return b"".join(json.dumps(o, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for o in objects)
 
 
 def table(reports: Iterable[Report], width: int) -> str:
     """Write reports as a table of `width` columns for people, with a line of totals under it."""
+    every = tuple(reports)
+    return f"{aligned(_HEADINGS, map(_cells, every), width)}\n\n{_expectation(totals(every))}\n"
+
+
+def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], width: int = PLENTY) -> str:
+    """Write a table with aligned columns: words to the left, those of NUMBERS to the right."""
     from rich.console import Console as Rich
     from rich.table import Table
 
-    every = tuple(reports)
     made = Table(box=None, pad_edge=False)
-    for heading in _HEADINGS:
-        words = heading in ("conversation", "what and why")
-        made.add_column(heading, justify="left" if words else "right", no_wrap=not words, overflow="fold")
-    for report in every:
-        made.add_row(*_cells(report))
+    for heading in headings:
+        number = heading in NUMBERS
+        made.add_column(heading, justify="right" if number else "left", no_wrap=number, overflow="fold")
+    for row in rows:
+        made.add_row(*row)
     out = StringIO()
     Rich(file=out, width=width, highlight=False, markup=False, emoji=False).print(made)
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    return "\n".join([*lines, "", _expectation(totals(every)), ""])
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
 _HEADINGS = (
@@ -153,6 +162,7 @@ _HEADINGS = (
     "prompt",
     "what and why",
 )
+NUMBERS = frozenset({*_HEADINGS[1:-1], "bytes"})
 
 
 def _cells(report: Report) -> tuple[str, ...]:
@@ -174,7 +184,11 @@ def _expectation(total: Totals) -> str:
     least, most = total.saved
     share = f"{least:.0%}" if round(least, 2) == round(most, 2) else f"{least:.0%} to {most:.0%}"
     estimate = "" if total.exact else " (counted by an estimate, not by the model's own tokenizer)"
-    noun = "conversation" if total.conversations == 1 else "conversations"
-    calls = "no call" if not total.calls else f"{total.calls:,} calls with {total.prompt_tokens:,} prompt tokens"
+    calls = _counted(total.calls, "call") + (f" with {total.prompt_tokens:,} prompt tokens" if total.calls else "")
     after = _range(total.after_least, total.after_most)
-    return f"{total.conversations:,} {noun}: {total.before:,} -> {after} tokens, {share} saved, {calls}{estimate}"
+    many = _counted(total.conversations, "conversation")
+    return f"{many}: {total.before:,} -> {after} tokens, {share} saved, {calls}{estimate}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}" if number else f"no {noun}"

@@ -28,6 +28,10 @@ class InputError(CompactorError):
     """A file cannot be read, or is not a transcript that we know."""
 
 
+class NotATranscript(InputError):
+    """A file is readable, but no kind of transcript that we know."""
+
+
 class OutputError(CompactorError):
     """An output, sidecar or archive cannot be written."""
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from compactor.attempt import compact_row, plan_row
 from compactor.core.report import Outcome, Report
 from compactor.core.state import key_of
-from compactor.errors import CompactorError, StateError
+from compactor.errors import CompactorError, NotATranscript, StateError
 from compactor.files import atomic, lines
 from compactor.formats import rows
 from compactor.sidecar import Sidecar
@@ -49,6 +49,13 @@ class Earlier(StrEnum):
     REBUILD = "rebuild"
 
 
+class Found(StrEnum):
+    """How a file came to be an input: somebody named it, or it lay below a folder."""
+
+    NAMED = "named"
+    WALKED = "walked"
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One input: `source` None is standard input, `target` None is `out`, `state` None keeps no sidecar."""
@@ -57,6 +64,7 @@ class Job:
     source: Path | None
     target: Path | None
     state: Path | None
+    how: Found = Found.NAMED
 
 
 class Listener(Protocol):
@@ -64,6 +72,9 @@ class Listener(Protocol):
 
     def heard(self, report: Report) -> None:
         """Take note that a conversation is done."""
+
+    def skipped(self, error: CompactorError) -> None:
+        """Take note that a file below a folder is no transcript."""
 
     def trouble(self, error: CompactorError) -> None:
         """Take note that a whole file could not be worked on."""
@@ -127,14 +138,19 @@ class Run:
         reports = self.ending.of[job.name]
         try:
             await self._file(job, reports)
+        except NotATranscript as error:
+            if job.how is Found.NAMED:
+                self.ending.errors.append(error)
+                self.listener.trouble(error)
+            else:
+                self.listener.skipped(error)
         except CompactorError as error:
             self.ending.errors.append(error)
             self.listener.trouble(error)
 
     async def _file(self, job: Job, reports: list[Report]) -> None:
-        sidecar = Sidecar.open(job.state, like=job.source)
-        if self.earlier is Earlier.REBUILD:
-            sidecar.forget()
+        opened = Sidecar.afresh if self.earlier is Earlier.REBUILD else Sidecar.open
+        sidecar = opened(job.state, like=job.source)
         source = _source(job)
         if sidecar.loaded and not any(_belongs(row, sidecar) for row in rows(source(), job.name, self.form)):
             raise StateError(
@@ -151,6 +167,8 @@ class Run:
                 reports.append(done.report)
                 if self.act is Act.COMPACT or not done.report.fine:
                     self.listener.heard(done.report)
+            if job.source and job.target == job.source and all(r.outcome in _AS_THEY_CAME for r in reports):
+                raise _Abandoned
         if self.act is Act.COMPACT:
             sidecar.close()
 
@@ -202,7 +220,10 @@ class Run:
 
 
 class _Abandoned(Exception):
-    """An interrupt came before anything of a file was finished; its target stays as it was."""
+    """An interrupt came before anything of a file was finished, or nothing in it changed: its target stays."""
+
+
+_AS_THEY_CAME = (Outcome.UNTOUCHED, Outcome.UNREADABLE, Outcome.LEFT)
 
 
 def _known(row: Standing, sidecar: Sidecar) -> Known:
@@ -219,13 +240,12 @@ def _belongs(row: Standing, sidecar: Sidecar) -> bool:
 
 
 def _source(job: Job) -> Callable[[], Iterable[bytes]]:
-    """Give the lines of an input, as often as asked; standard input is held in memory if a sidecar needs it twice."""
-    if job.source is not None:
-        source = job.source
+    """Give the lines of an input, as often as asked; a pipe is held in memory if a sidecar needs it twice."""
+    source = job.source or sys.stdin.buffer
+    once = job.source is None or job.source.is_fifo()
+    if not once or job.state is None:
         return lambda: lines(source)
-    if job.state is None:
-        return lambda: lines(sys.stdin.buffer)
-    held = list(lines(sys.stdin.buffer))
+    held = list(lines(source))
     return lambda: held
 
 

@@ -44,7 +44,7 @@ class Sidecar:
     loaded: Mapping[str, Entry] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
     torn: bool = False
-    _appended: bool = False
+    _changed: bool = False
     _seen: dict[str, int] = field(default_factory=dict)
     _by_handoff: dict[str, str] = field(default_factory=dict)
 
@@ -52,16 +52,14 @@ class Sidecar:
     def open(cls, path: Path | None, like: Path | None = None) -> Self:
         """Read the sidecar at `path`, or start an empty one. Raises StateError if it is broken or too new."""
         sidecar = cls(path, like)
-        if path is None or not path.exists():
-            return sidecar
-        lines = path.read_bytes().split(b"\n")
+        lines = _content(path).split(b"\n") if path else []
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                entry = entry_from(_object(line))
+                entry = _entry(line, f"{path}:{number}")
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                if number == len(lines):
+                if number == len(lines) and isinstance(error, orjson.JSONDecodeError):
                     sidecar.torn = True
                     break
                 raise StateError(f"{path}:{number}: {_complaint(line, error)}", _NEXT) from None
@@ -69,10 +67,10 @@ class Sidecar:
         sidecar.loaded = dict(sidecar.entries)
         return sidecar
 
-    def forget(self) -> None:
-        """Start afresh: nothing of earlier runs is gone on from or kept."""
-        self.loaded = {}
-        self.entries = {}
+    @classmethod
+    def afresh(cls, path: Path | None, like: Path | None = None) -> Self:
+        """Start an empty one, whatever is at `path`: nothing of earlier runs is gone on from or kept."""
+        return cls(path, like, _changed=True)
 
     def key(self, messages: Sequence[Message]) -> str:
         """Name a conversation of this file; equal openings are told apart by their order ("...-2")."""
@@ -111,7 +109,7 @@ class Sidecar:
             raise OutputError(f"{self.path}: {error.strerror}", "free some space or name another --state") from error
         finally:
             os.close(handle)
-        self._appended = True
+        self._changed = True
 
     def _opened(self, path: Path) -> int:
         mode = self.like.stat().st_mode & 0o777 if self.like else 0o600
@@ -121,34 +119,54 @@ class Sidecar:
         except OSError as error:
             raise OutputError(f"{path}: {error.strerror}", "choose a place with --state or --state-dir") from error
         size = os.fstat(handle).st_size
-        if size and os.pread(handle, 1, size - 1) != b"\n":
-            os.write(handle, b"\n")  # a crash cut the last line; the next one starts afresh
+        if self.torn:  # a crash cut the last line: in the middle of the file nobody could read it again
+            os.ftruncate(handle, path.read_bytes().rfind(b"\n") + 1)
+            self.torn = False
+        elif size and os.pread(handle, 1, size - 1) != b"\n":
+            os.write(handle, b"\n")
         return handle
 
     def close(self) -> None:
-        """Rewrite the file with one line a conversation, if this run added to it; forget it if it is empty."""
+        """Rewrite the file with one line a conversation, if this run changed it; remove it if none is left."""
         if self.path is None:
             return
-        if self._appended:
+        if self._changed and self.entries:
             with atomic(self.path, like=self.like) as out:
                 for entry in self.entries.values():
                     out.write(orjson.dumps(entry_to(entry), option=orjson.OPT_APPEND_NEWLINE))
-        elif self.path.exists() and self.path.stat().st_size == 0:
+        elif self.path.is_file() and (self._changed or self.path.stat().st_size == 0):
             self.path.unlink()
 
 
 _NEXT = "mend or remove the sidecar, or start afresh with --rebuild"
 
 
-def _object(line: bytes) -> Mapping[str, Any]:
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError as error:
+        raise StateError(f"{path}: cannot be read ({error.strerror})", "name another sidecar with --state") from error
+
+
+def _entry(line: bytes, where: str) -> Entry:
     value = orjson.loads(line)
     if not isinstance(value, Mapping):
         raise TypeError("not an object")
-    if value["version"] != VERSION:
-        raise StateError(
-            f"the sidecar has version {value['version']}, this program knows {VERSION}", "update compactor"
-        )
-    return value
+    version = value["version"]
+    if isinstance(version, int) and version > VERSION:
+        raise StateError(f"{where}: it has version {version}, this program knows {VERSION}", "update compactor")
+    entry = entry_from(value)
+    # What is read back otherwise than it was written is not of the schema; that costs less than asking the schema.
+    if entry_to(entry) != value or not all(map(_possible, entry.generations)):
+        raise ValueError("it is not what compactor writes")
+    return entry
+
+
+def _possible(generation: Generation) -> bool:
+    covered = generation.covered
+    return generation.number > 0 and covered.count > 0 and covered.tokens >= 0 and generation.role is not Role.TOOL
 
 
 def _complaint(line: bytes, error: Exception) -> str:

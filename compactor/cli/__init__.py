@@ -8,6 +8,7 @@ import typer
 
 from compactor import __version__
 from compactor.cli.compact import EXAMPLES, compact
+from compactor.cli.discover import discover, formats
 from compactor.cli.ending import answered
 from compactor.cli.flags import with_flags
 
@@ -20,6 +21,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("compact", help=EXAMPLES)(answered(with_flags(compact)))
+app.command("discover")(answered(discover))
+app.command("formats")(answered(formats))
 
 
 def _version(wanted: bool) -> None:

@@ -13,8 +13,9 @@ import typer
 from compactor.config import Options, project_file, resolve, user_file
 from compactor.console import Console, Talk, as_json, table
 from compactor.core.settings import Settings, Trigger
+from compactor.jobs import Places, jobs_of
 from compactor.run import Act, Earlier
-from compactor.start import Places, jobs_of, start
+from compactor.start import start
 
 EXAMPLES = """Compact conversations: prune old tool results, summarise the middle.
 
@@ -30,10 +31,12 @@ a variable COMPACTOR_NAME and a key of compactor.toml."""
 
 Files = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="[FILE]...", help="JSONL transcripts; - or none: stdin.", show_default=False),
+    typer.Argument(
+        metavar="[FILE|DIR]...", help="Transcripts, or folders of them; - or none: stdin.", show_default=False
+    ),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE|DIR", help="Where to write.", show_default=False)
+    str | None, typer.Option("--output", "-o", metavar="FILE|DIR", help="Where to write.", show_default=False)
 ]
 InPlace = Annotated[bool, typer.Option("--in-place", "-i", help="Replace the inputs.")]
 State = Annotated[
@@ -42,6 +45,16 @@ State = Annotated[
 ]
 StateDir = Annotated[
     Path | None, typer.Option("--state-dir", metavar="DIR", help="Folder for all sidecars.", show_default=False)
+]
+Include = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--include", metavar="GLOB", help="Files of a folder that are meant (*.jsonl* and *.json).", show_default=False
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="GLOB", help="Files of a folder that are not.", show_default=False),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Report only: no call, no write.")]
 Json = Annotated[bool, typer.Option("--json", help="The report as JSON lines (on stderr if transcripts go to stdout).")]
@@ -58,6 +71,8 @@ def compact(  # noqa: D103 - its help is EXAMPLES
     in_place: InPlace = False,
     state: State = None,
     state_dir: StateDir = None,
+    include: Include = None,
+    exclude: Exclude = None,
     dry_run: DryRun = False,
     json: Json = False,
     force: Force = False,
@@ -69,7 +84,8 @@ def compact(  # noqa: D103 - its help is EXAMPLES
     settings, options, given = resolve(flags, os.environ, project_file(), user_file())
     console = Console(Talk.QUIET if quiet else Talk.VERBOSE if verbose else Talk.NORMAL)
     act = Act.PLAN if dry_run else Act.COMPACT
-    jobs = jobs_of(files or [], Places(output, in_place, state, state_dir, act), sys.stdin)
+    places = Places(output, in_place, state, state_dir, act, tuple(include or ()), tuple(exclude or ()))
+    jobs = jobs_of(files or [], places, sys.stdin)
     ending = asyncio.run(
         start(
             jobs,
@@ -85,7 +101,8 @@ def compact(  # noqa: D103 - its help is EXAMPLES
         to_stdout = dry_run or all(job.target for job in jobs)
         (sys.stdout if to_stdout else sys.stderr).buffer.write(as_json(ending.reports))
     elif dry_run:
-        sys.stdout.write(table(ending.reports, console.width))
+        report = table(ending.reports, console.width)
+        sys.stdout.buffer.write(report.encode(sys.stdout.encoding, "backslashreplace"))
     else:
         console.summary(ending.reports)
     sys.stdout.flush()

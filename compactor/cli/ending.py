@@ -31,9 +31,18 @@ def answered(command: Callable[P, None]) -> Callable[P, None]:
             print(f"compactor: {error}", file=sys.stderr)
             raise typer.Exit(error.exit_code) from None
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes it once more
+            _close_stdout()
             raise typer.Exit(CLOSED_PIPE) from None
+        except OSError as error:
+            print(f"compactor: the run cannot go on: {error}", file=sys.stderr)
+            _close_stdout()
+            raise typer.Exit(CompactorError.exit_code) from None
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
 
     return called
+
+
+def _close_stdout() -> None:
+    """Let what is still to be written vanish: the interpreter flushes it once more, and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

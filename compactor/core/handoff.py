@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactor.core.messages import Message, Role
-from compactor.core.summary import Summary, parse, render
+from compactor.core.summary import SECTIONS, Summary, parse, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,9 +69,9 @@ def read(text: str) -> Notes:
     quote = ""
     if body.endswith(_QUOTE_CLOSE) and _QUOTE_OPEN in body:
         body, _, quoted = body.partition(_QUOTE_OPEN)
-        quote = quoted[: -len(_QUOTE_CLOSE)].strip("\n")
-    summary, _ = parse(body)
-    if not summary.sections:
+        quote = quoted[1 : -len(_QUOTE_CLOSE) - 1]
+    summary, missing = parse(body)
+    if len(missing) == len(SECTIONS):
         for prefix in (PREFIX, *KNOWN_PREFIXES):
             body = body.removeprefix(prefix)
         summary = Summary({"context": tuple(line.rstrip() for line in body.splitlines() if line.strip())})

@@ -149,7 +149,7 @@ def applied(message: Message, piece: Kept) -> Message:
         if n not in piece.without_results
     )
     calls = tuple(c for n, c in enumerate(message.calls) if n not in piece.without_calls)
-    silent = message.calls and not calls and not message.text.strip()
+    silent = message.calls and not calls and not (message.text.strip() or message.other)
     return replace(message, results=results, calls=calls, text=CALL_REMOVED if silent else message.text)
 
 
@@ -175,24 +175,25 @@ def _group_at(messages: Sequence[Message], start: int) -> Group:
     stop = start + 1
     while calls and stop < len(messages) and messages[stop].results:
         for ordinal, result in enumerate(messages[stop].results):
-            answered = _answered(result, calls, outstanding)
-            if answered is None:
+            call = answered(result, calls, outstanding)
+            if call is None:
                 orphans.append((stop, ordinal))
             else:
-                outstanding.remove(answered)
+                outstanding.remove(call)
         stop += 1
         if messages[stop - 1].role is not Role.TOOL:
             break  # results that share a message with the user's words end the group
     return Group(start, stop, tuple(outstanding), tuple(orphans))
 
 
-def _answered(result: Result, calls: Sequence[Call], outstanding: Sequence[int]) -> int | None:
+def answered(result: Result, calls: Sequence[Call], outstanding: Sequence[int]) -> int | None:
+    """Find the call that `result` answers among those of ordinals `outstanding`: by id, else by name, else in order."""
     wanted = result.call_id.strip()
-    for n in outstanding:
-        have = calls[n].id.strip()
-        if wanted == have or (not (wanted and have) and (not result.name or result.name == calls[n].name)):
-            return n
-    return None
+    ids = {n: calls[n].id.strip() for n in outstanding}
+    same = [n for n in outstanding if wanted and ids[n] == wanted]
+    named = [n for n in outstanding if not (wanted and ids[n]) and result.name in ("", calls[n].name)]
+    nameless = [n for n in outstanding if not (wanted or ids[n])]
+    return next(iter((*same, *named, *nameless)), None)
 
 
 def digest(message: Message) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from compactor.core.messages import Conversation
-    from compactor.core.state import Entry
+    from compactor.core.state import Base, Entry
     from compactor.core.tokens import Count
 
 # A handoff with bare headings has about 160 tokens; a summary of fewer than this is not worth a call.
@@ -134,7 +134,9 @@ def _ends(on: Scene, settings: Settings) -> tuple[int, int]:
     """Where the head ends, and where the tail begins by its budget alone."""
     whole = on.conversation.opening is Opening.HEAD
     head = head_end(on.turns, on.groups, settings.protect_first) if whole else 0
-    if on.base.notes is not None:
+    if on.base.generation is not None and whole:
+        head = on.base.at  # what stands before covered turns was the head; the fold of digests goes on after them only
+    elif on.base.notes is not None:
         head = min(head, on.base.at)
     floor = max(head, on.base.at)
     if settings.tail_messages:
@@ -159,6 +161,8 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
     ceiling = _ceiling(on, middle - on.handoff, settings, count)
     if tail <= max(head, on.base.at) and on.base.at <= head:
         return replace(pruned, why="nothing to summarise: head and tail hold everything")
+    if tail == len(on.turns):
+        return replace(pruned, why="nothing to summarise: no turn would stand after the summary")
     if ceiling < LEAST_SUMMARY:
         return replace(pruned, why=f"the {middle:,} tokens between head and tail are too few to summarise")
     quote = _quote(on, head, tail)
@@ -230,6 +234,12 @@ def _quote(on: Scene, head: int, tail: int) -> str:
 
 def _asked(on: Scene, settings: Settings, head: int, tail: int, ceiling: int) -> Request:
     new = on.turns[head:tail]
-    turns = Turns(new, groups(new), on.base.view[head])
+    turns = Turns(new, groups(new), on.base.view[head] + _gone(on.base))
     previous = on.base.notes.summary if on.base.notes else None
     return request(turns, previous, on.turns[:head], on.turns[tail:], ceiling, settings)
+
+
+def _gone(base: Base) -> int:
+    """Count the messages that a handoff in the conversation has taken the place of, so that numbers go on."""
+    known = base.handoff is not None and base.generation is not None
+    return base.generation.covered.count - 1 if known and base.generation else 0

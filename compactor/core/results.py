@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compactor.core.messages import answered
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -18,6 +20,7 @@ MAIN_ARGUMENTS = (
     "notebook_path", "url", "pattern", "query", "q", "question", "prompt", "description", "name", "id",
 )  # fmt: skip
 MAIN_ARGUMENT_CHARS = 80
+_LEFT_OUT = " [... {:,} characters left out ...] "
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +35,14 @@ def results(messages: Sequence[Message], groups: Sequence[Group]) -> Iterator[tu
     """Give every tool result in order, with the call that it answers (None for an orphan)."""
     for group in groups:
         orphans = set(group.orphans)
-        waiting = list(messages[group.start].calls)
+        calls = messages[group.start].calls
+        outstanding = list(range(len(calls)))
         for index in range(group.start, group.stop):
             for ordinal, result in enumerate(messages[index].results):
-                call = None if (index, ordinal) in orphans else _take(waiting, result)
-                yield Spot(index, ordinal), call, result
-
-
-def _take(waiting: list[Call], result: Result) -> Call | None:
-    for call in waiting:
-        if call.id.strip() == result.call_id.strip() or not (call.id and result.call_id):
-            waiting.remove(call)
-            return call
-    return None
+                n = None if (index, ordinal) in orphans else answered(result, calls, outstanding)
+                if n is not None:
+                    outstanding.remove(n)
+                yield Spot(index, ordinal), None if n is None else calls[n], result
 
 
 def describe(call: Call | None, result: Result) -> str:
@@ -78,12 +76,11 @@ def shorten(text: str, limit: int) -> str:
     """Cut `text` to `limit` characters: its beginning and end, with the number left out between them."""
     if len(text) <= limit:
         return text
-    mark = f" [... {len(text) - limit:,} characters left out ...] "
-    if limit <= len(mark) + 20:  # too little room for both ends
-        return text[: max(limit - 1, 0)] + "…"
-    head = (limit - len(mark)) * 2 // 3
-    tail = limit - len(mark) - head
-    return text[:head] + mark + text[len(text) - tail :]
+    kept = limit - len(_LEFT_OUT.format(len(text)))
+    if kept <= 20:  # too little room for both ends  # noqa: PLR2004
+        return (text[: limit - 1] + "…") if limit > 0 else ""
+    head = kept * 2 // 3
+    return text[:head] + _LEFT_OUT.format(len(text) - kept) + text[len(text) - kept + head :]
 
 
 _EXIT = (

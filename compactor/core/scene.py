@@ -45,13 +45,20 @@ def scene(conversation: Conversation, base: Base, settings: Settings, count: Cou
     """Lay out `conversation` as the stages see it, counting every message once."""
     turns = tuple(conversation.messages[i] for i in base.view)
     cost_of = costs(conversation.messages, count)
-    grouped = groups(turns)
+    grouped = _grouped(turns, base.at)
     carried = _carried(base, turns, grouped, settings)
     now = stubbed_costs(turns, [cost_of[i] for i in base.view], carried, count)
     written = handoff_cost(base.notes, count) if base.notes else 0
     handoff = cost_of[base.handoff] if base.handoff is not None else written
     fixed = preamble_cost(conversation, count)
     return Scene(conversation, base, turns, grouped, carried, now, cost_of, fixed, handoff)
+
+
+def _grouped(turns: tuple[Message, ...], at: int) -> tuple[Group, ...]:
+    """Group the turns before the handoff and those after it apart: a call on one side has no result on the other."""
+    after = groups(turns[at:])
+    moved = (Group(g.start + at, g.stop + at, g.open, tuple((m + at, n) for m, n in g.orphans)) for g in after)
+    return (*groups(turns[:at]), *moved)
 
 
 def _carried(base: Base, turns: tuple[Message, ...], grouped: tuple[Group, ...], settings: Settings) -> dict[Spot, str]:

@@ -80,12 +80,12 @@ def render(summary: Summary) -> str:
     return "\n\n".join(parts)
 
 
-_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)")
 
 
 def _name(heading: str) -> str:
     """Reduce a heading to what is compared: bold, numbers, colons, case and "and" for "&" do not matter."""
-    words = re.sub(r"^[\d.)\s]+|[*_`:]", "", heading).replace("&", "and")
+    words = re.sub(r"^[\d.)\s]+|[*_`:]", "", heading.rstrip("# ")).replace("&", "and")
     return " ".join(words.lower().split())
 
 
@@ -104,16 +104,16 @@ def parse(text: str) -> tuple[Summary, tuple[str, ...]]:
     current: list[str] | None = None
     for line in map(str.rstrip, _unfenced(text).splitlines()):
         heading = _HEADING.match(line)
-        name = _name(heading.group(2)) if heading else ""
+        name = _name(heading.group(1)) if heading else ""
         if name in _KEYS:
             current = sections.setdefault(_KEYS[name], [])
         elif name == _name(PROGRESS):
             current = loose
         elif current is not None and line and line.strip(" -*").lower() != NOTHING and line not in current:
             current.append(line)
-    if loose and "done" in sections:
-        sections["done"] = [*loose, *sections["done"]]
     missing = tuple(s.heading for s in SECTIONS if s.key not in sections)
+    if loose:
+        sections["done"] = list(dict.fromkeys((*loose, *sections.get("done", ()))))
     return Summary({k: tuple(v) for k, v in sections.items() if v}), missing
 
 
@@ -128,19 +128,16 @@ def fit(summary: Summary, ceiling: int, count: Count) -> Summary:
     The order is that of rank; within a rank the longest section gives first. Headings always stay, so a
     ceiling below the bare headings (about 60 tokens) gives those.
     """
-    over = count(render(summary)) - ceiling
+    trimmed = summary
     lines = {key: list(value) for key, value in summary.sections.items()}
     for rank in sorted({s.rank for s in SECTIONS}):
         keys = [s.key for s in SECTIONS if s.rank == rank and lines.get(s.key)]
-        while over > 0 and any(lines[k] for k in keys):
-            longest = max(keys, key=lambda k: len(lines[k]))
-            over -= count(lines[longest].pop(0) + "\n")
-        if over <= 0:
+        while (over := count(render(trimmed)) - ceiling) > 0 and any(lines[k] for k in keys):
+            while over > 0 and any(lines[k] for k in keys):  # tokens of lines add up only roughly
+                longest = max(keys, key=lambda k: len(lines[k]))
+                over -= count(lines[longest].pop(0) + "\n")
             trimmed = Summary({k: tuple(v) for k, v in lines.items() if v})
-            over = count(render(trimmed)) - ceiling
-            if over <= 0:
-                return trimmed
-    return Summary({k: tuple(v) for k, v in lines.items() if v})
+    return trimmed
 
 
 _REASONING = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)

@@ -33,7 +33,7 @@ def broken(conversation: Conversation, pieces: Sequence[Piece]) -> tuple[str, ..
         found.append("messages stay in order, and none twice")
     if sum(map(is_handoff, made)) > 1:
         found.append("there is at most one handoff")
-    if made and is_handoff(made[-1]):
+    if made and is_handoff(made[-1]) and not is_handoff(conversation.messages[-1]):
         found.append("the handoff is never last")
     if any(p.text.strip() == "" for p in pieces if isinstance(p, Handoff)):
         found.append("the handoff says something")

@@ -10,7 +10,7 @@ from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from compactor.errors import InputError, UsageError
+from compactor.errors import InputError, NotATranscript, UsageError
 from compactor.formats import openai_chat, records
 from compactor.formats.documents import Document, document
 from compactor.formats.row import Fault, Format, Lines, Marked, Row
@@ -147,7 +147,7 @@ def _told(values: Sequence[Mapping[str, object]], name: str, ahead: Sequence[Rec
         raise InputError(f"{name}: this could be {names}", "say which with --format")
     if not found:
         known = "; ".join(f"{f.title}: {f.expects}" for f in FORMATS)
-        raise InputError(f"{name}: {_seen(ahead, values)}", f"expected one of: {known}")
+        raise NotATranscript(f"{name}: {_seen(ahead, values)}", f"expected one of: {known}")
     return found[0]
 
 
