@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compactor.config import Options, SummarizerKind
 from compactor.formats import format_named
 from compactor.redact import masker
-from compactor.run import Act, Earlier, Ending, Run
+from compactor.run import Act, Earlier, Run
 from compactor.summarizers.extractive import Extractive
 from compactor.tokenizer import tokenizer
 from compactor.tools import Tools
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from compactor.console import Console
     from compactor.core.settings import Settings
+    from compactor.ending import Ending
     from compactor.run import Job
     from compactor.summarizers import Summarizer
 
