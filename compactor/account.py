@@ -107,3 +107,9 @@ def planned(row: Standing, known: Known, tools: Tools, plan: Plan) -> Report:
         generation=base.generation.number if base.generation else 0,
         note=base.said,
     )
+
+
+def left(report: Report, why: str) -> Report:
+    """Say that a conversation leaves as it came, because of a failure."""
+    whole, size = report.before, report.bytes_before
+    return replace(report, outcome=Outcome.FAILED, why=why, after_least=whole, after_most=whole, bytes_after=size)

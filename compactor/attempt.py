@@ -10,15 +10,16 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compactor.account import expected, opened, planned, told, unreadable
+from compactor.account import expected, left, opened, planned, told, unreadable
 from compactor.asking import Written, ask
 from compactor.core.finish import Compacted, Rejected, finish
 from compactor.core.messages import Handoff
-from compactor.core.plan import make_plan
+from compactor.core.plan import Step, make_plan
 from compactor.core.report import Outcome
 from compactor.core.settings import OnFailure
 from compactor.core.state import Entry, Failure, Foreign, extended
 from compactor.core.verify import result_messages, rewritten
+from compactor.formats.convert import CannotConvertError, Target, converted
 from compactor.tools import Done, Native
 
 if TYPE_CHECKING:
@@ -42,12 +43,35 @@ async def compact_row(row: Standing, known: Known, tools: Tools) -> Done:
     """Compact one row."""
     conversation = row.conversation
     if conversation is None:
-        return Done(row.raw, unreadable(row))
+        return Done(_as_came(row, tools), unreadable(row))
     plan = await asyncio.to_thread(make_plan, conversation, known.candidates, tools.settings, tools.count)
     if isinstance(plan, Foreign):
-        return Done(row.raw, opened(row, known, tools, Outcome.FAILED, plan.why))
+        return Done(_as_came(row, tools), opened(row, known, tools, Outcome.FAILED, plan.why))
+    if why := _unfit(row, plan, tools):
+        return Done(_as_came(row, tools), left(planned(row, known, tools, plan), why))
     written = await ask(plan.request, known, tools) if plan.request else Written(None)
     return await asyncio.to_thread(_finished, row, known, tools, plan, written)
+
+
+def _unfit(row: Standing, plan: Plan, tools: Tools) -> str:
+    """Say why a result could not be written as asked, before anything is paid for; "" if it can."""
+    if tools.native is Native.APPEND and not row.format.mark and plan.step is not Step.UNTOUCHED:
+        return f"{row.format.title} has no mark for a compaction to append; use --native rewrite"
+    if tools.to is Target.SAME:
+        return ""
+    kept = plan.conversation.messages
+    if plan.scene and plan.step is Step.SUMMARISE:
+        kept = (*plan.scene.turns[: plan.head], *plan.scene.turns[plan.tail :])
+    try:
+        converted(plan.conversation, kept, tools.to)
+    except CannotConvertError as error:
+        return f"it cannot be written as {tools.to}: {error}"
+    return ""
+
+
+def _as_came(row: Standing, tools: Tools) -> bytes:
+    """Give the bytes of a row that is left alone; in another format there is no place for them."""
+    return row.raw if tools.to is Target.SAME else b""
 
 
 def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Written) -> Done:
@@ -59,9 +83,9 @@ def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Wr
         result = finish(plan, None, made, replace(tools.settings, on_failure=OnFailure.KEEP), tools.count)
     if tools.native is Native.APPEND and isinstance(result, Compacted) and not _marks(result):
         result = Rejected("pruning alone cannot be appended; use --native rewrite, or --force")
-    content = _rendered(row, plan, result, tools.native)
+    content = _rendered(row, plan, result, tools)
     if isinstance(content, Rejected):
-        return Done(row.raw, replace(report, outcome=Outcome.FAILED, why=content.why, bytes_after=len(row.raw)))
+        return Done(_as_came(row, tools), left(report, content.why))
     report = replace(told(report, plan, result, written), bytes_after=len(content))
     return Done(content, report, _entry(known, tools, result, written))
 
@@ -70,16 +94,17 @@ def _marks(result: Compacted) -> bool:
     return any(isinstance(piece, Handoff) for piece in result.pieces)
 
 
-def _rendered(row: Standing, plan: Plan, result: Compacted | Rejected, native: Native) -> bytes | Rejected:
-    """Write the result and read it back; Rejected if it cannot be written so, or is not what was meant."""
+def _rendered(row: Standing, plan: Plan, result: Compacted | Rejected, tools: Tools) -> bytes | Rejected:
+    """Write the result; Rejected if it does not read back as it was meant."""
+    before = plan.conversation
+    meant = before.messages if isinstance(result, Rejected) else result_messages(before, result.pieces)
+    if tools.to is not Target.SAME:
+        return converted(before, meant, tools.to)
     if isinstance(result, Rejected):
         return row.raw
-    content = row.append(result.pieces) if native is Native.APPEND else row.render(result.pieces)
-    if content is None:
-        return Rejected(f"{row.format.title} has no mark for a compaction to append; use --native rewrite")
-    again = row.read_back(content)
-    meant = result_messages(plan.conversation, result.pieces)
-    if again is None or not rewritten(meant, again.messages):
+    content = row.append(result.pieces) if tools.native is Native.APPEND else row.render(result.pieces)
+    again = row.read_back(content) if content else None
+    if content is None or again is None or not rewritten(meant, again.messages):
         return Rejected("the result does not read back as it was meant")
     return content
 

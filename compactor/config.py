@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from compactor.core.settings import Settings
 from compactor.errors import UsageError
+from compactor.formats.convert import Target
 from compactor.tools import Native
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Options:
     native: Native = _option(
         Native.REWRITE, "rewrite (smaller file that its tool still resumes) or append (old records, then its own mark)"
     )
+    to: Target = _option(Target.SAME, "write another format, a conversation a line: openai, anthropic or sharegpt")
     jobs: int = _option(4, "summarizer calls in flight at once")
 
     def __post_init__(self) -> None:

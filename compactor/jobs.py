@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TextIO
 
 from compactor.errors import OutputError, UsageError
+from compactor.formats.convert import Target
 from compactor.run import Act, Found, Job
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Places:
     act: Act
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    to: Target = Target.SAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ def _matches(path: PurePath, patterns: tuple[str, ...]) -> bool:
 def _check(inputs: Sequence[Input], places: Places) -> None:
     several = len(inputs) > 1
     sources = [found.path for found in inputs]
+    if places.in_place and places.to is not Target.SAME:
+        raise UsageError("--in-place keeps the format of a file", "give -o with --to, or leave --to out")
     if places.in_place and (places.output or STDIN in sources):
         raise UsageError("--in-place replaces named files", "leave out --output, and name the files instead of stdin")
     if several and not (places.output or places.in_place or places.act is Act.PLAN):

@@ -54,6 +54,8 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
         time.time,
         asyncio.Semaphore(options.jobs),
         masker(),
+        options.native,
+        options.to,
     )
     form = format_named(options.format) if options.format else None
     ending = await Run(act, earlier, tools, sys.stdout.buffer, console, stop, form).over(jobs)

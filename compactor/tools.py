@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from compactor.formats.convert import Target
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
@@ -46,6 +48,7 @@ class Tools:
     calls: asyncio.Semaphore
     mask: Callable[[str], str]
     native: Native = Native.REWRITE
+    to: Target = Target.SAME
     breaker: Breaker = field(default_factory=Breaker)
 
 

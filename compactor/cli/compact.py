@@ -81,22 +81,15 @@ def compact(  # noqa: D103 - its help is EXAMPLES
     verbose: Verbose = False,
     flags: dict[str, Any],
 ) -> None:
-    settings, options, given = resolve(flags, os.environ, project_file(), user_file())
+    shaping, running, given = resolve(flags, os.environ, project_file(), user_file())
+    settings = Settings(**shaping, trigger_mode=Trigger.FORCE if force else Trigger.AUTO)
+    options = Options(**running)
     console = Console(Talk.QUIET if quiet else Talk.VERBOSE if verbose else Talk.NORMAL)
     act = Act.PLAN if dry_run else Act.COMPACT
-    places = Places(output, in_place, state, state_dir, act, tuple(include or ()), tuple(exclude or ()))
+    places = Places(output, in_place, state, state_dir, act, tuple(include or ()), tuple(exclude or ()), options.to)
     jobs = jobs_of(files or [], places, sys.stdin)
-    ending = asyncio.run(
-        start(
-            jobs,
-            Settings(**settings, trigger_mode=Trigger.FORCE if force else Trigger.AUTO),
-            Options(**options),
-            given,
-            console,
-            act,
-            Earlier.REBUILD if rebuild else Earlier.CONTINUE,
-        )
-    )
+    earlier = Earlier.REBUILD if rebuild else Earlier.CONTINUE
+    ending = asyncio.run(start(jobs, settings, options, given, console, act, earlier))
     if json:
         to_stdout = dry_run or all(job.target for job in jobs)
         (sys.stdout if to_stdout else sys.stderr).buffer.write(as_json(ending.reports))

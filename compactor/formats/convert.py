@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 class Target(StrEnum):
-    """The formats that can be written from any other."""
+    """The formats that can be written from any other; `same` stands for the conversation's own."""
 
+    SAME = "same"
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
     SHAREGPT = "sharegpt"
