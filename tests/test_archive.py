@@ -1,0 +1,76 @@
+"""Is every byte that a run takes out of a file had back, whatever was added in between?"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactor.archive import Frame, append, frames, grafted, restored
+from compactor.errors import OutputError, StateError
+
+lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"long line\n", b"\n"]), max_size=6).map(b"".join)
+
+
+@given(lines, lines, lines, lines, lines)
+def test_a_file_that_grew_after_each_of_two_runs_is_had_back(head, middle, tail, added, later):
+    first = Frame(0, head + middle + tail, head + b"handoff 1\n" + tail)
+    grown = first.after + added
+    second = Frame(0, grown, head + b"handoff 2\n" + added)
+    if grafted(second.after + later, second.after, second.before) is None:
+        return  # the tail of the first is not the end of the second
+    assert restored(second.after + later, [first, second]) == head + middle + tail + added + later
+
+
+def test_elements_added_within_a_row_are_found():
+    frame = Frame(3, b'{"messages": [1, 2, 3, 4], "id": 7}\n', b'{"messages": ["h", 4], "id": 7}\n')
+    assert (
+        restored(b'{"messages": ["h", 4, 5, 6], "id": 7}\n', [frame]) == b'{"messages": [1, 2, 3, 4, 5, 6], "id": 7}\n'
+    )
+
+
+def test_a_run_that_was_stopped_before_it_replaced_the_file_has_no_effect():
+    frame = Frame(0, b"1\n2\n3\n", b"h\n3\n")
+    assert restored(b"1\n2\n3\n4\n", [frame]) == b"1\n2\n3\n4\n"
+
+
+def test_a_file_that_was_edited_is_not_guessed_at():
+    assert restored(b"something else\n", [Frame(0, b"1\n2\n", b"h\n2\n")]) is None
+
+
+def test_frames_are_read_back_in_order(tmp_path):
+    path = tmp_path / "x.archive"
+    made = [Frame(n, bytes([n]) * 1000, b"after") for n in range(5)]
+    for frame in made:
+        append(path, frame, 0o640)
+    assert list(frames(path)) == made
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(frames(tmp_path / "none")) == []
+
+
+@given(cut=st.integers(1, 400))
+def test_a_frame_that_a_crash_cut_off_is_left_out_and_overwritten(tmp_path_factory, cut):
+    path = tmp_path_factory.mktemp("a") / "x.archive"
+    append(path, Frame(0, b"one" * 50, b"1"), 0o600)
+    whole = path.stat().st_size
+    append(path, Frame(1, b"two" * 50, b"2"), 0o600)
+    size = max(path.stat().st_size - cut, whole)
+    with path.open("r+b") as file:
+        file.truncate(size)
+    assert [f.row for f in frames(path)] == [0]
+    append(path, Frame(2, b"three", b"3"), 0o600)
+    assert [f.row for f in frames(path)] == [0, 2]
+
+
+def test_a_damaged_archive_is_said(tmp_path):
+    path = tmp_path / "x.archive"
+    append(path, Frame(0, b"one" * 50, b"1"), 0o600)
+    append(path, Frame(1, b"two" * 50, b"1"), 0o600)
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(StateError, match="damaged"):
+        list(frames(path))
+
+
+def test_an_archive_that_cannot_be_written_is_said(tmp_path):
+    with pytest.raises(OutputError, match="cannot be written"):
+        append(tmp_path / "none" / "x.archive", Frame(0, b"", b""), 0o600)
