@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from compactor.formats.jsonbytes import rebuilt, whole
+from compactor.formats.jsonbytes import patched, rebuilt, whole
 from compactor.formats.order import joined
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ class Array:
 
     def write(self, records: Sequence[Record], chosen: Sequence[tuple[int | None, bytes]]) -> bytes:  # noqa: ARG002
         """Write a file of `chosen`: (ordinal of the element that it was, None for a new one; its bytes)."""
-        return rebuilt(self.document, whole(self.document), chosen)
+        span = whole(self.document)
+        return patched(self.document, [(span, rebuilt(self.document, span, chosen))])
 
 
 Sheet = Lines | Array

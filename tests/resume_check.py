@@ -1,0 +1,228 @@
+"""Do the real clients go on from a session that was compacted, and what do they then send to their model?
+
+Run by `make resume-check`, not by pytest: it installs the clients from npm (pinned) and takes minutes. Each runs in a
+home of its own against a stand-in for its model on loopback, resumes a session and is asked one short thing. Every
+function `check_...` gives outcomes; `main` prints them and fails if one is not as it must be.
+"""
+
+import hashlib
+import http.server
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from compactor.core.handoff import PREFIX
+from tests.running import compactor
+from tests.samples import gemini_cli
+
+CLIENTS = Path(tempfile.gettempdir()) / "compactor-resume-clients"
+ASKED = "reply OK"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a client sent after it resumed: how many requests, the turns of the last one, and what is wrong with it."""
+
+    client: str
+    case: str
+    requests: int
+    shape: str
+    wrong: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One turn of a request: its role, its words, and the ids of calls and results in it."""
+
+    role: str
+    text: str
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+
+
+def judged(client, case, requests, tail):
+    """Make the outcome of the requests that a client sent, each a list of turns; `tail` has to be in the last one."""
+    turns = requests[-1] if requests else []
+    calls, results = [c for t in turns for c in t.calls], [r for t in turns for r in t.results]
+    text = "\n".join(t.text for t in turns)
+    laws = {
+        "it sends one request (a second one would be a compaction)": len(requests) == 1,
+        "the handoff is in it, once": text.count(PREFIX) == 1,
+        "the tail is in it": tail in text,
+        "the question is last": bool(turns) and turns[-1].text.endswith(ASKED),
+        "every call has its one result, and no result is without": sorted(calls) == sorted(results),
+        "roles alternate": all(a.role != b.role for a, b in pairwise(turns)),
+    }
+    shape = " ".join(_brief(t) for t in turns)
+    return Outcome(client, case, len(requests), shape, tuple(law for law, held in laws.items() if not held))
+
+
+def _brief(turn):
+    marks = "H" * (PREFIX in turn.text) + "c" * len(turn.calls) + "r" * len(turn.results)
+    return turn.role + (f"({marks})" if marks else "")
+
+
+def installed(package, name):
+    """Install a client once and give its program."""
+    folder = CLIENTS / re.sub(r"\W+", "-", package).strip("-")
+    program = folder / "node_modules" / ".bin" / name
+    if not program.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}")
+        install = ["npm", "install", "--silent", "--no-fund", "--no-audit", package]
+        subprocess.run(install, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return program
+
+
+Answer = Callable[[str, dict[str, object]], tuple[str, bytes]]
+
+
+@contextmanager
+def model(answer: Answer) -> Iterator[tuple[str, list[tuple[str, dict[str, object]]]]]:
+    """Stand in for a model: `answer(path, body)` gives type and bytes; yields the address and what was asked."""
+    asked: list[tuple[str, dict[str, object]]] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+            asked.append((self.path, body))
+            kind, content = answer(self.path, body)
+            self.send_response(200)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+    finally:
+        server.shutdown()
+
+
+def compacted(folder, content, name, native):
+    """Compact a session by the command line, in a window that leaves about two turns, and give the bytes."""
+    folder.mkdir()
+    (folder / name).write_bytes(content)
+    options = ("--force", "--context-window", "8000", "--native", native, "--summarizer", "extractive")
+    done = compactor(folder, "compact", name, "-o", "out", "--state-dir", "state", *options)
+    assert done.code == 0, done.said
+    return (folder / "out" / name if (folder / "out").is_dir() else folder / "out").read_bytes()
+
+
+# gemini-cli
+
+
+def check_gemini():
+    """Resume by rewrite and append, the old layout, and once more what the client itself has then made of it."""
+    tail = "Done with search in turn 13"
+    again = "Done with cache in turn 113"
+    with tempfile.TemporaryDirectory() as name:
+        room = Path(name)
+        for native in ("rewrite", "append"):
+            content = compacted(room / native, gemini_cli.lines(14), "session.jsonl", native)
+            requests, written = resume_gemini(room / f"{native}-home", content, "jsonl")
+            yield judged("gemini-cli", native, requests, tail)
+            grown = gemini_cli.more_lines(written, 14)
+            content = compacted(room / f"{native}-again", grown, "session.jsonl", native)
+            requests, _ = resume_gemini(room / f"{native}-again-home", content, "jsonl")
+            yield judged("gemini-cli", f"{native}, resumed, {native}", requests, again)
+        content = compacted(room / "old", gemini_cli.old(14), "session.json", "rewrite")
+        requests, _ = resume_gemini(room / "old-home", content, "json")
+        yield judged("gemini-cli", "rewrite of the old layout", requests, tail)
+
+
+def resume_gemini(home, content, ending):
+    """Resume a session in gemini-cli; the requests that it sends, and the session as it then stands in its file."""
+    program = installed("@google/gemini-cli@0.61.0", "gemini")
+    work, chats = home / "work", home / ".gemini" / "tmp" / "work" / "chats"
+    work.mkdir(parents=True)
+    chats.mkdir(parents=True)
+    owner = hashlib.sha256(str(work).encode()).hexdigest()
+    session = chats / f"session-2026-11-30T09-00-{gemini_cli.METADATA['sessionId'][:8]}.{ending}"
+    session.write_bytes(content.replace(gemini_cli.HASH.encode(), owner.encode()))
+    (home / ".gemini" / "projects.json").write_text(json.dumps({"projects": {str(work): "work"}}))
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "privacy": {"usageStatisticsEnabled": False},
+        "general": {"enableAutoUpdate": False},
+        "telemetry": {"enabled": False},
+    }
+    (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+    with model(_gemini_answer) as (address, asked):
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "GEMINI_API_KEY": "none",
+            "GOOGLE_GEMINI_BASE_URL": address,
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        }
+        command = [program, "-m", "gemini-2.5-flash", "--resume", gemini_cli.METADATA["sessionId"], "-p", ASKED]
+        done = subprocess.run(
+            command,
+            check=False,
+            cwd=work,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=180,
+        )
+    requests = [_gemini_turns(body) for path, body in asked if "enerateContent" in path]
+    if not requests:
+        print(done.stdout + done.stderr, file=sys.stderr)
+    written = chats / session.with_suffix(".jsonl").name
+    return requests, written.read_bytes().replace(owner.encode(), gemini_cli.HASH.encode())
+
+
+def _gemini_answer(path, _):
+    if "countTokens" in path:
+        return "application/json", b'{"totalTokens": 1000}'
+    answer = {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": "OK"}]}, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 1000, "candidatesTokenCount": 5, "totalTokenCount": 1005},
+    }
+    if "stream" in path:
+        return "text/event-stream", b"data: " + json.dumps(answer).encode() + b"\n\n"
+    return "application/json", json.dumps(answer).encode()
+
+
+def _gemini_turns(body):
+    return [
+        Sent(
+            content["role"],
+            "\n".join(part.get("text", "") for part in content["parts"]).strip(),
+            tuple(part["functionCall"]["id"] for part in content["parts"] if "functionCall" in part),
+            tuple(part["functionResponse"]["id"] for part in content["parts"] if "functionResponse" in part),
+        )
+        for content in body["contents"]
+    ]
+
+
+def main():
+    """Run every check and print a line for each outcome; the exit code says whether all is well."""
+    wrong = 0
+    for check in [found for name, found in sorted(globals().items()) if name.startswith("check_")]:
+        for outcome in check():
+            wrong += bool(outcome.wrong)
+            verdict = "ok" if not outcome.wrong else "WRONG: " + "; ".join(outcome.wrong)
+            print(f"{outcome.client:12} {outcome.case:28} {outcome.requests} request(s)  {verdict}")
+            print(f"{'':12} {outcome.shape}", flush=True)
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()
