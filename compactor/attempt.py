@@ -10,15 +10,15 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compactor.account import expected, left, opened, planned, told, unreadable
+from compactor.account import expected, left, planned, told, unreadable
 from compactor.asking import Written, ask
 from compactor.core.finish import Compacted, Rejected, finish
 from compactor.core.messages import Handoff
 from compactor.core.plan import Step, make_plan
-from compactor.core.report import Outcome
 from compactor.core.settings import OnFailure
-from compactor.core.state import Entry, Failure, Foreign, extended
+from compactor.core.state import Entry, Failure, extended
 from compactor.core.verify import result_messages, rewritten
+from compactor.formats import Marked
 from compactor.formats.convert import CannotConvertError, Target, converted
 from compactor.tools import Done, Native
 
@@ -34,8 +34,6 @@ async def plan_row(row: Standing, known: Known, tools: Tools) -> Done:
     if conversation is None:
         return Done(row.raw, unreadable(row))
     plan = await asyncio.to_thread(make_plan, conversation, known.candidates, tools.settings, tools.count)
-    if isinstance(plan, Foreign):
-        return Done(row.raw, opened(row, known, tools, Outcome.FAILED, plan.why))
     return Done(row.raw, await asyncio.to_thread(expected, row, known, tools, plan))
 
 
@@ -45,8 +43,6 @@ async def compact_row(row: Standing, known: Known, tools: Tools) -> Done:
     if conversation is None:
         return Done(_as_came(row, tools), unreadable(row))
     plan = await asyncio.to_thread(make_plan, conversation, known.candidates, tools.settings, tools.count)
-    if isinstance(plan, Foreign):
-        return Done(_as_came(row, tools), opened(row, known, tools, Outcome.FAILED, plan.why))
     if why := _unfit(row, plan, tools):
         return Done(_as_came(row, tools), left(planned(row, known, tools, plan), why))
     written = await ask(plan.request, known, tools) if plan.request else Written(None)
@@ -55,7 +51,7 @@ async def compact_row(row: Standing, known: Known, tools: Tools) -> Done:
 
 def _unfit(row: Standing, plan: Plan, tools: Tools) -> str:
     """Say why a result could not be written as asked, before anything is paid for; "" if it can."""
-    if tools.native is Native.APPEND and not row.format.mark and plan.step is not Step.UNTOUCHED:
+    if tools.native is Native.APPEND and not isinstance(row.row, Marked) and plan.step is not Step.UNTOUCHED:
         return f"{row.format.title} has no mark for a compaction to append; use --native rewrite"
     if tools.to is Target.SAME:
         return ""
@@ -87,7 +83,7 @@ def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Wr
     if isinstance(content, Rejected):
         return Done(_as_came(row, tools), left(report, content.why))
     report = replace(told(report, plan, result, written), bytes_after=len(content))
-    return Done(content, report, _entry(known, tools, result, written))
+    return Done(content, report, _entry(known, tools, plan, result, written))
 
 
 def _marks(result: Compacted) -> bool:
@@ -109,10 +105,14 @@ def _rendered(row: Standing, plan: Plan, result: Compacted | Rejected, tools: To
     return content
 
 
-def _entry(known: Known, tools: Tools, result: Compacted | Rejected, written: Written) -> Entry | None:
+def _entry(known: Known, tools: Tools, plan: Plan, result: Compacted | Rejected, written: Written) -> Entry | None:
     own = known.own or Entry(known.key)
+    base = plan.scene.base.generation if plan.scene else None
+    moved = base is not None and base not in own.generations
+    if moved:  # kept so far under the key of a conversation with the same opening
+        own = replace(own, generations=next(e.generations for e in known.candidates if base in e.generations))
     if isinstance(result, Compacted) and result.generation is not None:
         return extended(own, result.generation)
     if written.tried and written.failure:
         return replace(own, failure=Failure(tools.clock(), written.failure))
-    return None
+    return own if moved else None

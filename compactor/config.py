@@ -54,11 +54,12 @@ class Options:
         Native.REWRITE, "rewrite (smaller file that its tool still resumes) or append (old records, then its own mark)"
     )
     to: Target = _option(Target.SAME, "write another format, a conversation a line: openai, anthropic or sharegpt")
+    lock_timeout: float = _option(10.0, "seconds to wait for another run on the same file")
     jobs: int = _option(4, "summarizer calls in flight at once")
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot work."""
-        for name, least in (("timeout", 0.001), ("retries", 0), ("jobs", 1)):
+        for name, least in (("timeout", 0.001), ("retries", 0), ("jobs", 1), ("lock_timeout", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} is {getattr(self, name)}", f"give at least {least:g}")
 

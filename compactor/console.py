@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 PLENTY = 180  # columns of a table that goes to a file or a pipe
+WORDS = 24  # columns that a name or a reason gets at least, however narrow the terminal
 
 
 class Talk(IntEnum):
@@ -134,18 +135,24 @@ def table(reports: Iterable[Report], width: int) -> str:
 
 
 def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], width: int = PLENTY) -> str:
-    """Write a table with aligned columns: words to the left, those of NUMBERS to the right."""
+    """Write a table with aligned columns: words to the left, those of NUMBERS to the right.
+
+    Words are folded to fit `width`; where that is too little even so, lines are longer, as no figure may be cut.
+    """
     from rich.console import Console as Rich
     from rich.table import Table
 
+    every = list(rows)
+    needed = [max(map(len, column)) for column in zip(headings, *every, strict=True)]
+    least = sum((n if h in NUMBERS else min(n, WORDS)) + 2 for h, n in zip(headings, needed, strict=True))
     made = Table(box=None, pad_edge=False)
     for heading in headings:
         number = heading in NUMBERS
         made.add_column(heading, justify="right" if number else "left", no_wrap=number, overflow="fold")
-    for row in rows:
+    for row in every:
         made.add_row(*row)
     out = StringIO()
-    Rich(file=out, width=width, highlight=False, markup=False, emoji=False).print(made)
+    Rich(file=out, width=max(width, least), highlight=False, markup=False, emoji=False).print(made)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 

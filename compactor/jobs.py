@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from compactor.errors import OutputError, UsageError
 from compactor.formats.convert import Target
-from compactor.run import Act, Found, Job
+from compactor.job import Act, Found, Job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

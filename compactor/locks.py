@@ -11,30 +11,25 @@ import hashlib
 import os
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from compactor.errors import OutputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAUSE = 0.05  # seconds between two tries
 
 
-@contextmanager
-def locked(path: Path, patience: float) -> Iterator[None]:
-    """Keep other runs away from `path`; wait at most `patience` seconds for one that is at it.
+def take(path: Path, patience: float) -> int:
+    """Keep other runs away from `path` until the handle is closed; wait at most `patience` seconds for one at it.
 
     Raises OutputError if it does not come free.
     """
     handle = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _wait(handle, path, time.monotonic() + patience)
-        yield
-    finally:
+    except BaseException:
         os.close(handle)
+        raise
+    return handle
 
 
 def _lock_file(path: Path) -> Path:

@@ -7,78 +7,38 @@ nobody else's. A sidecar is appended to as results arrive, before the transcript
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from itertools import count
+from typing import IO, TYPE_CHECKING, BinaryIO
 
+from compactor.archive import Frame, append
 from compactor.attempt import compact_row, plan_row
 from compactor.core.report import Outcome, Report
 from compactor.core.state import key_of
 from compactor.ending import Ending
-from compactor.errors import CompactorError, NotATranscript, StateError
+from compactor.errors import CompactorError, NotATranscript, OutputError, StateError
 from compactor.files import atomic, lines
 from compactor.formats import rows
+from compactor.job import Act, Archive, Care, Earlier, Found
+from compactor.lanes import in_order, side_by_side
+from compactor.locks import take
 from compactor.sidecar import Sidecar
 from compactor.tools import Done, Known
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from compactor.formats import Format, Standing
+    from compactor.job import Job, Listener
     from compactor.tools import Tools
 
 ROWS_IN_FLIGHT = 64  # rows of one file that wait at once; each holds its bytes
 FILES_IN_FLIGHT = 4
-
-
-class Act(StrEnum):
-    """What a run does: write, or only say what would be written."""
-
-    COMPACT = "compact"
-    PLAN = "plan"
-
-
-class Earlier(StrEnum):
-    """What becomes of an earlier state: it is gone on from, or forgotten."""
-
-    CONTINUE = "continue"
-    REBUILD = "rebuild"
-
-
-class Found(StrEnum):
-    """How a file came to be an input: somebody named it, or it lay below a folder."""
-
-    NAMED = "named"
-    WALKED = "walked"
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One input: `source` None is standard input, `target` None is `out`, `state` None keeps no sidecar."""
-
-    name: str
-    source: Path | None
-    target: Path | None
-    state: Path | None
-    how: Found = Found.NAMED
-
-
-class Listener(Protocol):
-    """Hears what happens, in order within a file."""
-
-    def heard(self, report: Report) -> None:
-        """Take note that a conversation is done."""
-
-    def skipped(self, error: CompactorError) -> None:
-        """Take note that a file below a folder is no transcript."""
-
-    def trouble(self, error: CompactorError) -> None:
-        """Take note that a whole file could not be worked on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +55,13 @@ class Run:
     listener: Listener
     stop: asyncio.Event
     form: Format | None = None
+    care: Care = Care()
     ending: Ending = field(default_factory=Ending)
 
     async def over(self, jobs: Sequence[Job]) -> Ending:
         """Do every job, a few at a time; a job that fails leaves the others alone."""
         self.ending.of.update({job.name: [] for job in jobs})
-        await _side_by_side([partial(self._job, job) for job in jobs], FILES_IN_FLIGHT)
+        await side_by_side([partial(self._job, job) for job in jobs], FILES_IN_FLIGHT)
         await self.tools.summarizer.close()
         self.ending.interrupted = self.stop.is_set()
         self.ending.unavailable = bool(self.tools.breaker.why)
@@ -123,68 +84,68 @@ class Run:
             self.listener.trouble(error)
 
     async def _file(self, job: Job, reports: list[Report]) -> None:
-        opened = Sidecar.afresh if self.earlier is Earlier.REBUILD else Sidecar.open
-        sidecar = opened(job.state, like=job.source)
+        """Work on one file, with other runs kept away from it while something may be written."""
+        if job.source is None or self.act is Act.PLAN:
+            await self._rows(job, reports)
+            return
+        lock = await asyncio.to_thread(take, job.source, self.care.patience)
+        try:
+            await self._rows(job, reports)
+        finally:
+            os.close(lock)
+
+    async def _rows(self, job: Job, reports: list[Report]) -> None:
+        sidecar = (Sidecar.afresh if self.earlier is Earlier.REBUILD else Sidecar.open)(job.state, like=job.source)
         source = _source(job)
         if sidecar.loaded and not any(_belongs(row, sidecar) for row in rows(source(), job.name, self.form)):
             raise StateError(
                 f"{job.state}: it belongs to another transcript than {job.name}",
                 "name the right one with --state, or start afresh with --rebuild",
             )
+        found = rows(source(), job.name, self.form)
         with self._target(job) as write:
-            finished = 0
-            async for done in self._in_order(rows(source(), job.name, self.form), sidecar):
-                finished += done.report.outcome is not Outcome.LEFT
-                if self.stop.is_set() and (job.target is None or not finished):
+            async for row, done in in_order(found, partial(self._begun, sidecar), _left, self.stop, ROWS_IN_FLIGHT):
+                if self.stop.is_set() and job.target is None:
                     raise _Abandoned
-                write(done.content)
+                write(row.raw, done.content)
                 reports.append(done.report)
                 if self.act is Act.COMPACT or not done.report.fine:
                     self.listener.heard(done.report)
-            if job.source and job.target == job.source and all(r.outcome in _AS_THEY_CAME for r in reports):
+            if (job.in_place or self.stop.is_set()) and all(r.outcome in _AS_THEY_CAME for r in reports):
                 raise _Abandoned
         if self.act is Act.COMPACT:
             sidecar.close()
 
     @contextmanager
-    def _target(self, job: Job) -> Iterator[Callable[[bytes], object]]:
+    def _target(self, job: Job) -> Iterator[Callable[[bytes, bytes], object]]:
+        """Open what takes the rows of a file, each as it came and as it leaves."""
         with suppress(_Abandoned):
             if self.act is Act.PLAN:
-                yield len
+                yield lambda _, content: len(content)
             elif job.target is None:
-                yield self.out.write
+                yield lambda _, content: self.out.write(content)
                 self.out.flush()
             else:
+                seen = _stamp(job.source) if job.in_place else None
                 with atomic(job.target, like=job.source) as file:
-                    yield file.write
+                    yield partial(self._replaced, job, file, count()) if job.in_place else partial(_written, file)
+                    if job.in_place and _stamp(job.source) != seen:
+                        raise OutputError(f"{job.name}: it was changed meanwhile", "run again; nothing was replaced")
 
-    async def _in_order(self, found: Iterable[Standing], sidecar: Sidecar) -> AsyncIterator[Done]:
-        """Give the results of rows in their order, with a window of them worked on at once."""
-        flying: deque[tuple[Standing, asyncio.Task[Done]]] = deque()
-        try:
-            for row in found:
-                flying.append((row, asyncio.create_task(self._one(row, _known(row, sidecar), sidecar))))
-                while len(flying) >= (1 if self.stop.is_set() else ROWS_IN_FLIGHT):
-                    yield await self._landed(*flying.popleft())
-            while flying:
-                yield await self._landed(*flying.popleft())
-        finally:
-            for _, task in flying:
-                task.cancel()
-            await asyncio.gather(*(task for _, task in flying), return_exceptions=True)
+    def _replaced(self, job: Job, file: IO[bytes], numbers: Iterator[int], came: bytes, content: bytes) -> None:
+        """Write a row that takes the place of what it came as, which goes into the archive first."""
+        number = next(numbers)
+        if came != content and self.care.archive is Archive.KEEP and job.source:
+            mode = job.source.stat().st_mode & 0o777
+            append(job.source.with_name(f"{job.source.name}.archive"), Frame(number, came, content), mode)
+        file.write(content)
 
-    async def _landed(self, row: Standing, task: asyncio.Task[Done]) -> Done:
-        """Wait for a result, or for an interrupt: then the row leaves as it came."""
-        stopping = asyncio.create_task(self.stop.wait())
-        try:
-            await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
-            task.cancel()
-            name = row.conversation.name if row.conversation else ""
-            return Done(row.raw, Report(name, Outcome.LEFT, "interrupted"))
-        finally:
-            stopping.cancel()
+    def _begun(self, sidecar: Sidecar, row: Standing) -> Coroutine[object, object, Done]:
+        """Begin the work on a row; keys are given in the order of the rows."""
+        messages = row.conversation.messages if row.conversation else ()
+        key = sidecar.key(messages) if messages else ""
+        known = Known(key, sidecar.loaded.get(key), sidecar.candidates(key, messages), sidecar.prepare)
+        return self._one(row, known, sidecar)
 
     async def _one(self, row: Standing, known: Known, sidecar: Sidecar) -> Done:
         done = await (compact_row if self.act is Act.COMPACT else plan_row)(row, known, self.tools)
@@ -194,16 +155,25 @@ class Run:
 
 
 class _Abandoned(Exception):
-    """An interrupt came before anything of a file was finished, or nothing in it changed: its target stays."""
+    """Nothing of a file has changed, or an interrupt came before it could: its target stays as it is."""
 
 
 _AS_THEY_CAME = (Outcome.UNTOUCHED, Outcome.UNREADABLE, Outcome.LEFT)
 
 
-def _known(row: Standing, sidecar: Sidecar) -> Known:
-    messages = row.conversation.messages if row.conversation else ()
-    key = sidecar.key(messages) if messages else ""
-    return Known(key, sidecar.loaded.get(key), sidecar.candidates(key, messages), sidecar.prepare)
+def _left(row: Standing) -> Done:
+    name = row.conversation.name if row.conversation else ""
+    return Done(row.raw, Report(name, Outcome.LEFT, "interrupted"))
+
+
+def _written(file: IO[bytes], came: bytes, content: bytes) -> None:  # noqa: ARG001 - as Run._replaced
+    file.write(content)
+
+
+def _stamp(path: Path | None) -> tuple[int, ...]:
+    """Tell one state of a file from another: where it is, its size, its last change."""
+    found = path.stat() if path else None
+    return (found.st_ino, found.st_size, found.st_mtime_ns) if found else ()
 
 
 def _belongs(row: Standing, sidecar: Sidecar) -> bool:
@@ -221,13 +191,3 @@ def _source(job: Job) -> Callable[[], Iterable[bytes]]:
         return lambda: lines(source)
     held = list(lines(source))
     return lambda: held
-
-
-async def _side_by_side(work: Iterable[Callable[[], Awaitable[None]]], most: int) -> None:
-    room = asyncio.Semaphore(most)
-
-    async def one(task: Callable[[], Awaitable[None]]) -> None:
-        async with room:
-            await task()
-
-    await asyncio.gather(*(one(task) for task in work))

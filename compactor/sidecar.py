@@ -6,6 +6,7 @@ arrive, so that a crash loses nothing, and rewrites the file compactly at its en
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import orjson
 from compactor.core.handoff import Notes, is_handoff, write
 from compactor.core.messages import Role
 from compactor.core.state import Covered, Entry, Failure, Generation, key_of
-from compactor.core.summary import Summary
+from compactor.core.summary import SECTIONS, Summary
 from compactor.errors import OutputError, StateError
 from compactor.files import atomic
 
@@ -103,10 +104,10 @@ class Sidecar:
             return
         handle = self._opened(self.path)
         try:
-            os.write(handle, orjson.dumps(entry_to(entry), option=orjson.OPT_APPEND_NEWLINE))
-            os.fsync(handle)
+            _append(handle, orjson.dumps(entry_to(entry), option=orjson.OPT_APPEND_NEWLINE))
         except OSError as error:
-            raise OutputError(f"{self.path}: {error.strerror}", "free some space or name another --state") from error
+            what = f"{self.path}: cannot be written ({error.strerror})"
+            raise OutputError(what, "free some space or name another --state") from error
         finally:
             os.close(handle)
         self._changed = True
@@ -117,7 +118,9 @@ class Sidecar:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
         except OSError as error:
-            raise OutputError(f"{path}: {error.strerror}", "choose a place with --state or --state-dir") from error
+            raise OutputError(
+                f"{path}: cannot be written ({error.strerror})", "choose a place with --state or --state-dir"
+            ) from error
         size = os.fstat(handle).st_size
         if self.torn:  # a crash cut the last line: in the middle of the file nobody could read it again
             os.ftruncate(handle, path.read_bytes().rfind(b"\n") + 1)
@@ -136,6 +139,14 @@ class Sidecar:
                     out.write(orjson.dumps(entry_to(entry), option=orjson.OPT_APPEND_NEWLINE))
         elif self.path.is_file() and (self._changed or self.path.stat().st_size == 0):
             self.path.unlink()
+
+
+def _append(handle: int, line: bytes) -> None:
+    size = os.fstat(handle).st_size
+    if os.write(handle, line) < len(line):  # a full disk takes what still fits, without a word
+        os.ftruncate(handle, size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(handle)
 
 
 _NEXT = "mend or remove the sidecar, or start afresh with --rebuild"
@@ -166,7 +177,9 @@ def _entry(line: bytes, where: str) -> Entry:
 
 def _possible(generation: Generation) -> bool:
     covered = generation.covered
-    return generation.number > 0 and covered.count > 0 and covered.tokens >= 0 and generation.role is not Role.TOOL
+    counts = generation.number > 0 and covered.count > 0 and covered.tokens >= 0
+    spoken = generation.role in (Role.USER, Role.ASSISTANT)
+    return counts and spoken and generation.notes.summary.sections.keys() <= {s.key for s in SECTIONS}
 
 
 def _complaint(line: bytes, error: Exception) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from compactor.config import Options, SummarizerKind
 from compactor.formats import format_named
+from compactor.job import Act, Archive, Care, Earlier
 from compactor.redact import masker
-from compactor.run import Act, Earlier, Run
+from compactor.run import Run
 from compactor.summarizers.extractive import Extractive
 from compactor.tokenizer import tokenizer
 from compactor.tools import Tools
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from compactor.console import Console
     from compactor.core.settings import Settings
     from compactor.ending import Ending
-    from compactor.run import Job
+    from compactor.job import Job
     from compactor.summarizers import Summarizer
 
 
@@ -36,6 +37,7 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
     console: Console,
     act: Act,
     earlier: Earlier,
+    keep: Archive,
 ) -> Ending:
     """Build the tools and do the jobs; an interrupt or a request to end lets finished rows be written."""
     loop = asyncio.get_running_loop()
@@ -57,8 +59,9 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
         options.native,
         options.to,
     )
+    care = Care(keep, options.lock_timeout)
     form = format_named(options.format) if options.format else None
-    ending = await Run(act, earlier, tools, sys.stdout.buffer, console, stop, form).over(jobs)
+    ending = await Run(act, earlier, tools, sys.stdout.buffer, console, stop, form, care).over(jobs)
     chosen = options.summarizer is SummarizerKind.EXTRACTIVE
     if kind is SummarizerKind.EXTRACTIVE and not chosen and any(r.summarizer == offline.name for r in ending.reports):
         console.note("compactor: no endpoint is configured, so summaries were extracted offline (see --summarizer)")

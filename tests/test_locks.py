@@ -5,20 +5,30 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
 from compactor.errors import OutputError
-from compactor.locks import locked
+from compactor.locks import take
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from compactor.locks import locked
-with locked(Path(sys.argv[1]), 0):
-    print("held", flush=True)
-    time.sleep(60)
+from compactor.locks import take
+take(Path(sys.argv[1]), 0)
+print("held", flush=True)
+time.sleep(60)
 """
+
+
+@contextmanager
+def locked(path, patience):
+    handle = take(path, patience)
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 @pytest.fixture

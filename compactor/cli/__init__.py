@@ -11,6 +11,7 @@ from compactor.cli.compact import EXAMPLES, compact
 from compactor.cli.discover import discover, formats
 from compactor.cli.ending import answered
 from compactor.cli.flags import with_flags
+from compactor.cli.keep import forget_command, restore_command, schema_command, show_command, verify_command
 
 app = typer.Typer(
     name="compactor",
@@ -21,8 +22,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("compact", help=EXAMPLES)(answered(with_flags(compact)))
+app.command("show")(answered(show_command))
+app.command("verify")(answered(verify_command))
+app.command("restore")(answered(restore_command))
+app.command("forget")(answered(forget_command))
 app.command("discover")(answered(discover))
 app.command("formats")(answered(formats))
+app.command("schema")(answered(schema_command))
 
 
 def _version(wanted: bool) -> None:

@@ -13,8 +13,8 @@ import typer
 from compactor.config import Options, project_file, resolve, user_file
 from compactor.console import Console, Talk, as_json, table
 from compactor.core.settings import Settings, Trigger
+from compactor.job import Act, Archive, Earlier
 from compactor.jobs import Places, jobs_of
-from compactor.run import Act, Earlier
 from compactor.start import start
 
 EXAMPLES = """Compact conversations: prune old tool results, summarise the middle.
@@ -60,6 +60,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Report only: no c
 Json = Annotated[bool, typer.Option("--json", help="The report as JSON lines (on stderr if transcripts go to stdout).")]
 Force = Annotated[bool, typer.Option("--force", help="Summarise what no summary covers, below the trigger too.")]
 Rebuild = Annotated[bool, typer.Option("--rebuild", help="Forget what sidecars know; start afresh.")]
+NoArchive = Annotated[bool, typer.Option("--no-archive", help="In place, do not keep what is taken out.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say a line for every conversation.")]
 
@@ -77,6 +78,7 @@ def compact(  # noqa: D103 - its help is EXAMPLES
     json: Json = False,
     force: Force = False,
     rebuild: Rebuild = False,
+    no_archive: NoArchive = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
     flags: dict[str, Any],
@@ -89,7 +91,10 @@ def compact(  # noqa: D103 - its help is EXAMPLES
     places = Places(output, in_place, state, state_dir, act, tuple(include or ()), tuple(exclude or ()), options.to)
     jobs = jobs_of(files or [], places, sys.stdin)
     earlier = Earlier.REBUILD if rebuild else Earlier.CONTINUE
-    ending = asyncio.run(start(jobs, settings, options, given, console, act, earlier))
+    keep = Archive.NONE if no_archive else Archive.KEEP
+    if no_archive and in_place and not dry_run:
+        console.note("compactor: --no-archive: what is taken out of these files cannot be had back")
+    ending = asyncio.run(start(jobs, settings, options, given, console, act, earlier, keep))
     if json:
         to_stdout = dry_run or all(job.target for job in jobs)
         (sys.stdout if to_stdout else sys.stderr).buffer.write(as_json(ending.reports))

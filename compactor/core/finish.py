@@ -17,7 +17,7 @@ from compactor.core.verify import broken, result_messages
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from compactor.core.messages import Piece
+    from compactor.core.messages import Message, Piece
     from compactor.core.results import Spot
     from compactor.core.summary import Summary
 
@@ -86,10 +86,16 @@ def _kept(plan: Plan, scene: Scene) -> dict[int, Kept]:
     kept = {}
     for place, message in enumerate(scene.turns):
         lost = frozenset(orphans.get(place, ()))
-        if lost and len(lost) == len(message.results) and message.role is Role.TOOL:
+        if lost and len(lost) == len(message.results) and not _speaks(message):
             continue
         kept[place] = Kept(scene.base.view[place], stubs.get(place, {}), frozenset(calls.get(place, ())), lost)
     return kept
+
+
+def _speaks(message: Message) -> bool:
+    """Tell whether a message has more to say than what its results say."""
+    more = message.text.strip() or message.other or message.image_tokens or message.calls
+    return bool(more) and message.role is not Role.TOOL
 
 
 def _strays(scene: Scene, gaps: frozenset[int]) -> tuple[dict[int, tuple[int, ...]], dict[int, list[int]]]:
@@ -99,7 +105,9 @@ def _strays(scene: Scene, gaps: frozenset[int]) -> tuple[dict[int, tuple[int, ..
         before = scene.base.view[group.start] - 1
         if before in gaps or any(scene.base.view[p] in gaps for p in range(group.start, group.stop)):
             continue
-        if group.open and group.stop < len(scene.turns):
+        last = scene.turns[group.stop - 1]
+        apart = bool(last.results) and sum(m == group.stop - 1 for m, _ in group.orphans) == len(last.results)
+        if group.open and (group.stop < len(scene.turns) or (apart and _speaks(last))):
             calls[group.start] = group.open
         for place, ordinal in group.orphans:
             orphans.setdefault(place, []).append(ordinal)

@@ -71,7 +71,7 @@ def read(text: str) -> Notes:
         body, _, quoted = body.partition(_QUOTE_OPEN)
         quote = quoted[1 : -len(_QUOTE_CLOSE) - 1]
     summary, missing = parse(body)
-    if len(missing) == len(SECTIONS):
+    if len(missing) == len(SECTIONS) and not summary.sections:
         for prefix in (PREFIX, *KNOWN_PREFIXES):
             body = body.removeprefix(prefix)
         summary = Summary({"context": tuple(line.rstrip() for line in body.splitlines() if line.strip())})

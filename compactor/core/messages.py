@@ -196,6 +196,11 @@ def answered(result: Result, calls: Sequence[Call], outstanding: Sequence[int]) 
     return next(iter((*same, *named, *nameless)), None)
 
 
+def well_formed(text: str) -> str:
+    """Give `text` as UTF-8 and a sidecar can hold it: U+FFFD for each half of a surrogate pair that stands alone."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def digest(message: Message) -> str:
     """Name a message by what a model reads of it: 16 hex digits, independent of JSON formatting."""
     words = (

@@ -11,14 +11,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from compactor.core.handoff import Notes, role_between
-from compactor.core.messages import Opening, Role, groups
+from compactor.core.messages import Opening, Role, groups, well_formed
 from compactor.core.prompt import Request, Turns, request
 from compactor.core.prune import prunable
 from compactor.core.results import Spot
 from compactor.core.scene import Scene, by_message, handoff_cost, scene, stubbed_costs
 from compactor.core.settings import Settings, Trigger
 from compactor.core.split import anchors, head_end, tail_start, tail_start_by_count, widened
-from compactor.core.state import Foreign, locate
+from compactor.core.state import locate
 from compactor.core.summary import Summary, render
 from compactor.core.tokens import upper_bound
 
@@ -85,14 +85,12 @@ class Plan:
         return (rest + self.sizes.floor, rest + self.sizes.ceiling)
 
 
-def make_plan(conversation: Conversation, entries: Iterable[Entry], settings: Settings, count: Count) -> Plan | Foreign:
+def make_plan(conversation: Conversation, entries: Iterable[Entry], settings: Settings, count: Count) -> Plan:
     """Decide what to do with a conversation, given what the sidecar knows of it.
 
     Counts nothing if the length of the text alone says that it is below the trigger.
     """
     base = locate(conversation.messages, entries)
-    if isinstance(base, Foreign):
-        return base
     standing = base.notes is None or base.handoff is not None
     forced = settings.trigger_mode is Trigger.FORCE
     if not conversation.messages:
@@ -166,6 +164,9 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
     if ceiling < LEAST_SUMMARY:
         return replace(pruned, why=f"the {middle:,} tokens between head and tail are too few to summarise")
     quote = _quote(on, head, tail)
+    wrapper = handoff_cost(Notes(Summary({}), quote), count)
+    if wrapper >= middle:
+        return replace(pruned, why=f"a handoff would take more than the {middle:,} tokens between head and tail")
     sizes = replace(
         pruned.sizes,
         head=on.fixed + sum(costs[:head]),
@@ -173,7 +174,7 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
         tail=sum(costs[tail:]),
         floor=min(settings.summary_min, ceiling),
         ceiling=ceiling,
-        wrapper=handoff_cost(Notes(Summary({}), quote), count),
+        wrapper=wrapper,
     )
     asked = _asked(on, settings, head, tail, ceiling)
     return Plan(on.conversation, Step.SUMMARISE, "at the trigger", sizes, on, head, tail, role, quote, stubs, asked)
@@ -229,7 +230,7 @@ def _quote(on: Scene, head: int, tail: int) -> str:
     carried = on.base.notes.quote if on.base.notes else ""
     if user is None or user < head or (carried and user < on.base.at):
         return carried
-    return on.turns[user].text
+    return well_formed(on.turns[user].text)
 
 
 def _asked(on: Scene, settings: Settings, head: int, tail: int, ceiling: int) -> Request:

@@ -47,7 +47,7 @@ def results(messages: Sequence[Message], groups: Sequence[Group]) -> Iterator[tu
 
 def describe(call: Call | None, result: Result) -> str:
     """Say in one line what a result was: tool, main argument, size, exit status, and that it failed if it failed."""
-    name = (call.name if call else result.name) or "tool"
+    name = (call.name if call else "") or result.name or "tool"
     argument = main_argument(call) if call else ""
     subject = f"{name}({argument})" if argument else name
     lines = result.text.count("\n") + 1

@@ -87,13 +87,6 @@ class Base:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """The sidecar holds a state for this conversation that fits none of its messages."""
-
-    why: str
-
-
 def key_of(messages: Sequence[Message]) -> str:
     """Name a conversation by its first real user message, which stays in every generation: 16 hex digits."""
     users = (m for m in messages if m.role is Role.USER and not is_handoff(m))
@@ -102,10 +95,11 @@ def key_of(messages: Sequence[Message]) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def locate(messages: Sequence[Message], entries: Iterable[Entry]) -> Base | Foreign:
+def locate(messages: Sequence[Message], entries: Iterable[Entry]) -> Base:
     """Find what is covered already: by a handoff in the conversation, else by the covered messages themselves.
 
-    `entries` are those the sidecar has for this conversation; the one that covers most wins.
+    `entries` are those the sidecar has for conversations with this opening; the one that covers most wins. If none
+    fits (rewound too far, edited, or another conversation that begins alike), it starts afresh.
     """
     known = [g for entry in entries for g in reversed(entry.generations)]
     handoffs = [i for i, m in enumerate(messages) if is_handoff(m)]
@@ -117,9 +111,8 @@ def locate(messages: Sequence[Message], entries: Iterable[Entry]) -> Base | Fore
         said = "" if rank == 0 else f"goes on from generation {generation.number}: the turns after it have changed"
         view = (*range(at), *range(at + generation.covered.count, len(messages)))
         return Base(view, at, generation.notes, generation.role, None, generation, said)
-    if known:
-        return Foreign("its state covers turns that are not in it (edited, cut off, or another conversation)")
-    return Base(tuple(range(len(messages))))
+    said = "starts afresh: what earlier runs covered is not in it" if known else ""
+    return Base(tuple(range(len(messages))), said=said)
 
 
 def _at_handoff(messages: Sequence[Message], handoffs: Sequence[int], known: Sequence[Generation]) -> Base:

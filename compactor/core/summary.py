@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compactor.core.messages import well_formed
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -102,7 +104,7 @@ def parse(text: str) -> tuple[Summary, tuple[str, ...]]:
     sections: dict[str, list[str]] = {}
     loose: list[str] = []
     current: list[str] | None = None
-    for line in map(str.rstrip, _unfenced(text).splitlines()):
+    for line in map(str.rstrip, _unfenced(well_formed(text)).splitlines()):
         heading = _HEADING.match(line)
         name = _name(heading.group(1)) if heading else ""
         if name in _KEYS:
