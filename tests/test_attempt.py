@@ -166,10 +166,6 @@ def test_a_state_that_fits_nothing_is_not_used():
     assert len(done.entry.generations) == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core.plan._tail moves its start towards the beginning only, and settles for two assistants in a row",
-)
 def test_roles_alternate_around_the_handoff():
     done = compacted(LONG, tools(GOOD))
     (result,) = rows(done.content.splitlines(keepends=True), "chat.jsonl")

@@ -73,7 +73,7 @@ def read(text: str) -> Notes:
     summary, missing = parse(body)
     if len(missing) == len(SECTIONS) and not summary.sections:
         for prefix in (PREFIX, *KNOWN_PREFIXES):
-            body = body.removeprefix(prefix)
+            body = body.removeprefix(prefix).lstrip()
         summary = Summary({"context": tuple(line.rstrip() for line in body.splitlines() if line.strip())})
     return Notes(summary, quote)
 

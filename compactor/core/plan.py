@@ -1,7 +1,6 @@
 """What is to be done with a conversation, stage by stage, before any model is asked?
 
-`make_plan` decides all that can be decided without a model; `finish` takes it from there. A dry run is `make_plan`
-alone.
+`make_plan` decides all that needs no model; `finish` takes it from there. A dry run is `make_plan` alone.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Step(StrEnum):
 class Sizes:
     """Tokens: all messages of the input; what a model would be given now; that after pruning; the three parts.
 
-    `floor` and `ceiling` are the least and the most that a summary takes, `wrapper` what the handoff adds around it.
+    `floor` and `ceiling` are the least and the most that a summary is expected to take, `wrapper` what goes around it.
     """
 
     before: int = 0
@@ -155,8 +154,7 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
     if settings.trigger_mode is not Trigger.FORCE and not settings.triggers(pruned.sizes.pruned):
         return pruned
     costs = stubbed_costs(on.turns, on.costs, stubs, count)
-    middle = sum(costs[head:tail]) + on.handoff
-    ceiling = _ceiling(on, middle - on.handoff, settings, count)
+    middle, ceiling = sum(costs[head:tail]) + on.handoff, _ceiling(on, sum(costs[head:tail]), settings, count)
     if tail <= max(head, on.base.at) and on.base.at <= head:
         return replace(pruned, why="nothing to summarise: head and tail hold everything")
     if tail == len(on.turns):
@@ -172,7 +170,7 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
         head=on.fixed + sum(costs[:head]),
         middle=middle,
         tail=sum(costs[tail:]),
-        floor=min(settings.summary_min, ceiling),
+        floor=min(settings.summary_min, ceiling // 2),
         ceiling=ceiling,
         wrapper=wrapper,
     )
@@ -187,16 +185,22 @@ def _ceiling(on: Scene, new: int, settings: Settings, count: Count) -> int:
 
 
 def _tail(on: Scene, settings: Settings, head: int, start: int, least: Sequence[int]) -> tuple[int, Role]:
-    """Where the tail begins, with the last user message and reply in it if they fit, and the handoff's role."""
+    """Where the tail begins, with the last user message and reply in it if they fit, and the handoff's role.
+
+    It begins a little earlier than it must, or else a group later than it may, if roles only then alternate.
+    """
     floor = max(head, on.base.at)
     budget = 0 if settings.tail_messages else settings.tail_budget
-    start = widened(on.groups, least, start, budget, [a for a in anchors(on.turns) if a is not None and a >= floor])
-    for group in reversed([g for g in on.groups if floor <= g.start <= start]):
-        if group.start < start and sum(least[group.start :]) > budget:
-            break
-        role, alternates = role_between(on.turns[:head], on.turns[group.start :])
+    wanted = [a for a in anchors(on.turns) if a is not None and a >= floor]
+    start = widened(on.groups, least, start, budget, wanted)
+    latest = min([a for a in wanted if a >= start] or [len(on.turns) - 1])
+    starts = [g.start for g in on.groups if floor <= g.start <= latest]
+    earlier = [s for s in reversed(starts) if s == start or (s < start and sum(least[s:]) <= budget)]
+    later = [s for s in starts if s > start and not settings.tail_messages]
+    for begin in (*earlier, *later):
+        role, alternates = role_between(on.turns[:head], on.turns[begin:])
         if alternates:
-            return group.start, role
+            return begin, role
     return start, role_between(on.turns[:head], on.turns[start:])[0]
 
 
