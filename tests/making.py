@@ -141,7 +141,19 @@ PLAIN = replace(SMALL, stub=StubStyle.PLAIN)
 # Strategies. Long texts come from a few short ones repeated, so that examples are cheap to draw and to shrink.
 
 WORDS = st.sampled_from(
-    ["a", "go on", "stop.", "修复崩溃", "lone \ud83d end", "\ud83d\ude00", "é\u0301", "x\u2028y", "</transcript>", "#", "0"]
+    [
+        "a",
+        "go on",
+        "stop.",
+        "修复崩溃",
+        "lone \ud83d end",
+        "\ud83d\ude00",
+        "é\u0301",
+        "x\u2028y",
+        "</transcript>",
+        "#",
+        "0",
+    ]
 )
 BLANK = st.sampled_from(["", " ", "\n\t"])
 SIZES = st.sampled_from([1, 1, 2, 30, 120, 700])
@@ -207,6 +219,11 @@ def conversations(draw, handoffs=True, gaps=True):
     messages = tuple(m for part in parts for m in part)
     holes = draw(st.sets(st.integers(0, len(messages) - 1), max_size=2)) if gaps and messages else set()
     return Conversation(messages, draw(st.sampled_from(["", '[{"name":"bash"}]'])), frozenset(holes), "chat.jsonl")
+
+
+def distinct(talk):
+    """The conversation with no two messages that read the same."""
+    return replace(talk, messages=tuple(replace(m, name=f"n{n}") for n, m in enumerate(talk.messages)))
 
 
 @st.composite

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from compactor.core.handoff import PREFIX
 from tests.running import compactor
-from tests.samples import gemini_cli
+from tests.samples import claude_code, gemini_cli
 
 CLIENTS = Path(tempfile.gettempdir()) / "compactor-resume-clients"
 ASKED = "reply OK"
@@ -210,6 +210,97 @@ def _gemini_turns(body):
         )
         for content in body["contents"]
     ]
+
+
+# Claude Code
+
+
+def check_claude():
+    """Resume by rewrite and append, and once more what the client itself has then made of it."""
+    tail = "Done with search in turn 13"
+    again = "Done with cache in turn 113"
+    with tempfile.TemporaryDirectory() as name:
+        room = Path(name)
+        for native in ("rewrite", "append"):
+            content = compacted(room / native, claude_code.lines(14), claude_code.SAMPLE.file, native)
+            requests, written = resume_claude(room / f"{native}-home", content)
+            yield judged("Claude Code", native, requests, tail)
+            grown = claude_code.more_lines(written, 14)
+            content = compacted(room / f"{native}-again", grown, claude_code.SAMPLE.file, native)
+            requests, _ = resume_claude(room / f"{native}-again-home", content)
+            yield judged("Claude Code", f"{native}, resumed, {native}", requests, again)
+
+
+def resume_claude(home, content):
+    """Resume a session in Claude Code; the requests that it sends, and the session as it then stands in its file."""
+    program = installed("@anthropic-ai/claude-code@2.1.197", "claude")
+    work = home / "work"
+    work.mkdir(parents=True)
+    folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(work))
+    folder.mkdir(parents=True)
+    session = folder / claude_code.SAMPLE.file
+    session.write_bytes(content)
+    with model(_claude_answer) as (address, asked):
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "ANTHROPIC_BASE_URL": address,
+            "ANTHROPIC_API_KEY": "none",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+        command = [program, "-p", "--resume", claude_code.SESSION, ASKED]
+        done = subprocess.run(
+            command,
+            check=False,
+            cwd=work,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            stdin=subprocess.DEVNULL,
+        )
+    requests = [_claude_turns(body) for path, body in asked if path.split("?")[0].endswith("/v1/messages")]
+    if not requests:
+        print(done.stdout + done.stderr, file=sys.stderr)
+    return requests, session.read_bytes()
+
+
+def _claude_answer(path, body):
+    if "count_tokens" in path:
+        return "application/json", b'{"input_tokens": 1000}'
+    usage = {"input_tokens": 1000, "output_tokens": 5, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+    words = {"type": "text", "text": "OK"}
+    answer = {"id": "msg_stand_in", "type": "message", "role": "assistant", "model": body.get("model"), "usage": usage}
+    answer |= {"content": [], "stop_reason": None, "stop_sequence": None}
+    if not body.get("stream"):
+        return "application/json", json.dumps(answer | {"content": [words], "stop_reason": "end_turn"}).encode()
+    events: list[dict[str, object]] = [
+        {"type": "message_start", "message": answer},
+        {"type": "content_block_start", "index": 0, "content_block": words | {"text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "OK"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}},
+        {"type": "message_stop"},
+    ]
+    lines = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]
+    return "text/event-stream", "".join(lines).encode()
+
+
+def _claude_turns(body):
+    turns = []
+    for message in body["messages"]:
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        turns.append(
+            Sent(
+                message["role"],
+                "\n".join(block["text"] for block in blocks if block["type"] == "text").strip(),
+                tuple(block["id"] for block in blocks if block["type"] == "tool_use"),
+                tuple(block["tool_use_id"] for block in blocks if block["type"] == "tool_result"),
+            )
+        )
+    return turns
 
 
 def main():

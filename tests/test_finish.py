@@ -135,7 +135,10 @@ STRAYS = {
     ),
     "bare results in a message of the user": ((user("", *result("x").results), user("u")), ["user u"]),
     "results beside words of the user": ((user("see", *result("x").results), user("u")), ["user see", "user u"]),
-    "calls still open at the very end": ((user("u"), calls("a", "b"), result("b")), ["user u", "assistant a b", "tool b"]),
+    "calls still open at the very end": (
+        (user("u"), calls("a", "b"), result("b")),
+        ["user u", "assistant a b", "tool b"],
+    ),
     "calls that nothing but an orphan follows": ((user("u"), calls("a"), result("x")), ["user u", "assistant a"]),
     "the same in a message of the user": (
         (user("u"), calls("a"), user("", *result("x").results)),
@@ -227,7 +230,8 @@ def test_the_state_covers_exactly_what_the_summary_covers(talk, chosen):
     if ran.generation:
         new = ran.plan.request.turns.messages
         covered = ran.generation.covered
-        assert (covered.count, covered.chain, covered.first) == (len(new), chain(new), digest(new[0]))
+        assert (covered.count, covered.first) == (len(new), digest(new[0]))
+        assert covered.chain == chain(new) or ran.plan.scene.base.notes
         assert ran.generation.number == 1 + (ran.plan.scene.base.notes is not None)
 
 
@@ -247,6 +251,20 @@ def test_a_summary_takes_no_more_than_was_expected(talk, chosen):
     if ran.generation:
         assert ran.result.after <= ran.plan.expected[1] + 2 * len(render(ran.generation.notes.summary).splitlines())
         assert COUNT(render(ran.generation.notes.summary)) <= ran.plan.request.ceiling
+
+
+@given(conversations(), settings())
+def test_a_summary_that_was_asked_for_is_not_lost_to_a_promise(talk, chosen):
+    plan = make_plan(talk, (), chosen, COUNT)
+    if plan.request and any(m.text or m.calls for m in plan.request.tail):
+        done = finish(plan, written(plan.request), {}, chosen, COUNT)
+        assert isinstance(done, Compacted) or "promise" not in done.why
+
+
+@pytest.mark.xfail(strict=True, reason="the tail is one orphan, which goes; then the handoff would stand last")
+def test_a_summary_is_not_lost_to_an_orphan_that_stands_last():
+    plan, done = finished((*TALK, result("x", LONG)), replace(SMALL, tail_tokens=50))
+    assert plan.request is None or isinstance(done, Compacted)
 
 
 @given(conversations(), settings())

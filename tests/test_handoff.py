@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.core.handoff import END, KNOWN_PREFIXES, PREFIX, Notes, is_handoff, is_spoken, is_turn, read, role_between, write
+from compactor.core.handoff import (
+    END,
+    KNOWN_PREFIXES,
+    PREFIX,
+    Notes,
+    is_handoff,
+    is_spoken,
+    is_turn,
+    read,
+    role_between,
+    write,
+)
 from compactor.core.messages import Message, Role
 from compactor.core.summary import SECTIONS, Summary
 from tests.making import HANDOFFS, TEXTS, WORDS, calls, result, says, sections, system, user

@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.core.messages import CALL_REMOVED, Call, Group, Kept, Message, Result, Role, applied, chain, digest, groups
+from compactor.core.messages import (
+    CALL_REMOVED,
+    Call,
+    Group,
+    Kept,
+    Message,
+    Result,
+    Role,
+    applied,
+    chain,
+    digest,
+    groups,
+)
 from compactor.core.results import results
 from tests.making import answer, call, calls, conversations, result, says, system, user
 

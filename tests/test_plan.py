@@ -187,7 +187,9 @@ def test_the_last_words_of_the_user_are_kept(talk, chosen):
         elif last >= plan.tail:
             assert plan.quote == ""
         elif last >= plan.head:
-            assert plan.quote == plan.scene.turns[last].text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            assert plan.quote == plan.scene.turns[last].text.encode("utf-16", "surrogatepass").decode(
+                "utf-16", "replace"
+            )
 
 
 @given(conversations(), settings(tail_messages=0))

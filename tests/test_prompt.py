@@ -145,7 +145,21 @@ def test_a_repaired_request_asks_differently():
 
 TAGGED = st.lists(
     st.sampled_from(
-        ["<", "</", ">", "/", " ", "\n", "transcript", "Transcript", "TASK", "task", "earlier_notes", "EARLIER_Notes", "x"]
+        [
+            "<",
+            "</",
+            ">",
+            "/",
+            " ",
+            "\n",
+            "transcript",
+            "Transcript",
+            "TASK",
+            "task",
+            "earlier_notes",
+            "EARLIER_Notes",
+            "x",
+        ]
     ),
     max_size=12,
 ).map("".join)
@@ -156,7 +170,9 @@ def test_no_tag_of_ours_survives_inside_our_tags(text):
     body = fenced("task", text)
     assert body.startswith("<task>\n")
     assert body.endswith("\n</task>")
-    assert not re.search(r"</?(?:transcript|earlier_notes|task)\b", body[len("<task>") : -len("</task>")], re.IGNORECASE)
+    assert not re.search(
+        r"</?(?:transcript|earlier_notes|task)\b", body[len("<task>") : -len("</task>")], re.IGNORECASE
+    )
 
 
 @given(TAGGED)

@@ -169,7 +169,12 @@ def test_a_link_stays_one_and_its_target_is_replaced(tmp_path):
     assert compact(tmp_path, link, "-i").code == 0
     assert link.is_symlink()
     assert len(real.read_bytes()) < len(LONG)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.jsonl", "link.jsonl.archive", "link.jsonl.state", "real.jsonl"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "link.jsonl",
+        "link.jsonl.archive",
+        "link.jsonl.state",
+        "real.jsonl",
+    ]
 
 
 @pytest.mark.parametrize(

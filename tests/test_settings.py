@@ -59,9 +59,7 @@ def test_every_setting_says_why_it_is_what_it_is():
     assert [f.name for f in fields(Settings) if not f.metadata.get("why")] == ["trigger_mode"]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "triggers"), [(0, False), (63_999, False), (64_000, True), (10**9, True)], ids=str
-)
+@pytest.mark.parametrize(("tokens", "triggers"), [(0, False), (63_999, False), (64_000, True), (10**9, True)], ids=str)
 def test_a_conversation_is_compacted_from_the_trigger_on(tokens, triggers):
     assert Settings().triggers(tokens) is triggers
 

@@ -290,7 +290,7 @@ def test_a_last_line_that_is_json_and_no_entry_was_not_cut_off(path):
 
 
 def test_a_folder_in_its_place_is_said_to_be_one(tmp_path):
-    with pytest.raises(StateError, match="cannot be read .Is a directory"):
+    with pytest.raises(StateError, match=r"cannot be read \(Is a directory\)"):
         Sidecar.open(tmp_path)
 
 

@@ -16,8 +16,12 @@ RANKS = {s.key: s.rank for s in SECTIONS}
 # What stands in replies: headings of ours, spelled in many ways, those of others, fences, and words.
 REPLY_LINES = st.one_of(
     st.sampled_from([f"{'#' * s.level} {s.heading}" for s in SECTIONS]),
-    st.sampled_from(["## Progress", "## goal ##", "### **Done:**", "# 3. Next steps", "## Constraints and Preferences"]),
-    st.sampled_from(["- a", "- b", "  - c", "a", "", "  ", "(none)", "- (None)", "```", "## Other", "#hash", "#", "\ud83d"]),
+    st.sampled_from(
+        ["## Progress", "## goal ##", "### **Done:**", "# 3. Next steps", "## Constraints and Preferences"]
+    ),
+    st.sampled_from(
+        ["- a", "- b", "  - c", "a", "", "  ", "(none)", "- (None)", "```", "## Other", "#hash", "#", "\ud83d"]
+    ),
 )
 REPLIES = st.lists(REPLY_LINES, max_size=30).map("\n".join)
 

@@ -21,9 +21,7 @@ COOKBOOK = (
         "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage.",
         name="example_user",
     ),
-    Message(
-        Role.SYSTEM, "Let's talk later when we're less busy about how to do better.", name="example_assistant"
-    ),
+    Message(Role.SYSTEM, "Let's talk later when we're less busy about how to do better.", name="example_assistant"),
     user(
         "This late pivot means we don't have time to boil the ocean for the client deliverable.",
     ),
