@@ -58,7 +58,7 @@ def known(*entries, ready=lambda: None):
     return Known("0" * 16, entries[0] if entries else None, entries, ready)
 
 
-def compacted(content, tools, known=known()):  # noqa: B008 - a frozen value
+def compacted(content, tools, known=known()):
     return asyncio.run(compact_row(standing(content), known, tools))
 
 

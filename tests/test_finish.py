@@ -205,7 +205,7 @@ def test_head_and_tail_stay_and_the_middle_is_what_goes(talk, chosen):
         kept = [p.index for p in ran.result.pieces if isinstance(p, Kept)]
         view = plan.scene.base.view
         assert not set(kept) & set(view[plan.head : plan.tail])
-        gone = set((*view[: plan.head], *view[plan.tail :])) - set(kept)
+        gone = {*view[: plan.head], *view[plan.tail :]} - set(kept)
         assert all(talk.messages[n].results and not talk.messages[n].text.strip() for n in gone)
 
 

@@ -1,16 +1,15 @@
 """Which laws must every format keep? One suite for all of them; a new format joins by a module in tests/samples."""
 
 import asyncio
-import json
 from io import BytesIO
 
 import pytest
 
+from compactor.attempt import compact_row
 from compactor.core.handoff import is_handoff
-from compactor.core.messages import Handoff, Kept
+from compactor.core.messages import Kept
 from compactor.core.settings import Settings, Trigger
 from compactor.core.verify import broken
-from compactor.attempt import compact_row
 from compactor.formats import FORMATS, rows
 from compactor.summarizers.extractive import Extractive
 from compactor.tokenizer import tokenizer

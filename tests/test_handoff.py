@@ -1,5 +1,7 @@
 """Is a handoff written and read back word for word, recognised, and given a role that alternates?"""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -143,7 +145,7 @@ def test_roles_that_alternate_do_so_with_the_handoff_among_them(before, after):
     around = [m.role for m in (*before, Message(role, "handoff"), *after) if is_turn(m)]
     at = sum(map(is_turn, before))
     beside = around[max(at - 1, 0) : at + 2]
-    assert alternates == all(a != b for a, b in zip(beside, beside[1:], strict=False))
+    assert alternates == all(a != b for a, b in pairwise(beside))
     assert around[0] is not Role.ASSISTANT or at > 0
 
 

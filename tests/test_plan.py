@@ -14,7 +14,7 @@ from compactor.core.plan import LEAST_SUMMARY, Step, make_plan
 from compactor.core.prune import prunable
 from compactor.core.results import Spot
 from compactor.core.scene import handoff_cost, scene, stubbed_costs
-from compactor.core.settings import Settings, Trigger
+from compactor.core.settings import Trigger
 from compactor.core.split import anchors
 from compactor.core.state import Covered, Entry, Generation, locate
 from compactor.core.summary import Summary, render
@@ -23,7 +23,6 @@ from tests.making import (
     COUNT,
     FORCED,
     SMALL,
-    call,
     calls,
     conversation,
     conversations,

@@ -96,7 +96,7 @@ def test_a_cut_inside_a_group_is_always_seen(talk, data):
     whole = [g for g in groups(talk.messages) if g.stop - g.start > 1 and not g.open and not g.orphans]
     if whole:
         group = data.draw(st.sampled_from(whole))
-        left = [n for n in range(group.start + 1, group.stop)]
+        left = list(range(group.start + 1, group.stop))
         assert PAIRS in broken(talk, kept(*left))
         assert PAIRS in broken(
             replace(talk, messages=(*talk.messages, user("end"))), kept(group.start, len(talk.messages))
