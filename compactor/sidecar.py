@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any, Self
 
@@ -210,7 +210,7 @@ def _generation_to(generation: Generation) -> dict[str, Any]:
     covered = generation.covered
     return {
         "number": generation.number,
-        "covered": {"count": covered.count, "tokens": covered.tokens, "first": covered.first, "chain": covered.chain},
+        "covered": asdict(covered),
         "role": str(generation.role),
         "summary": {k: list(v) for k, v in generation.notes.summary.sections.items()},
         "quote": generation.notes.quote,
@@ -234,7 +234,13 @@ def _generation_from(value: Mapping[str, Any]) -> Generation:
     sections = {str(k): tuple(map(str, lines)) for k, lines in value["summary"].items()}
     return Generation(
         int(value["number"]),
-        Covered(int(covered["count"]), int(covered["tokens"]), str(covered["first"]), str(covered["chain"])),
+        Covered(
+            int(covered["count"]),
+            int(covered["tokens"]),
+            str(covered["first"]),
+            str(covered["chain"]),
+            int(covered.get("start", 0)),
+        ),
         Role(value["role"]),
         Notes(Summary(sections), str(value["quote"])),
         tuple((int(after), int(ordinal)) for after, ordinal in value["stubbed"]),

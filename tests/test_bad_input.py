@@ -48,6 +48,19 @@ ODD = {
 }
 
 
+# Files that are odd as a whole.
+WHOLE = {
+    "a byte order mark": b"\xef\xbb\xbf" + lined(LONG),
+    "CRLF": lined(LONG).replace(b"\n", b"\r\n"),
+    "no final newline": lined(LONG)[:-1],
+    "blank lines between": lined(LONG).replace(b"\n", b"\n\n"),
+    "empty": b"",
+    "one newline": b"\n",
+    "only blank lines": b"\n \r\n\t\n\n",
+    "no messages": row([]),
+}
+
+
 def bad(line, at=20):
     return b"".join([*LINES[:at], line, *LINES[at:]])
 
@@ -63,22 +76,41 @@ def run(tmp_path):
     return once
 
 
-@pytest.mark.parametrize(("line", "said"), BROKEN.values(), ids=BROKEN)
-def test_a_record_that_cannot_be_read_is_told_and_leaves_as_it_came(run, line, said):
-    ran = run(bad(line), "--threshold", "1.0")
+@pytest.fixture(scope="module")
+def side_by_side(tmp_path_factory):
+    """All of them at once, each in a file of its own; --threshold 1.0 looks at every line and changes none."""
+    folder = tmp_path_factory.mktemp("files")
+    cases = {**{name: bad(line) for name, (line, _) in BROKEN.items()}, **{n: bad(line) for n, line in ODD.items()}}
+    cases |= WHOLE
+    for name, content in cases.items():
+        (folder / f"{name}.jsonl").write_bytes(content)
+    ran = compact(folder, *(f"{name}.jsonl" for name in cases), "-o", "out/", "--threshold", "1.0", "--json")
     assert ran.code == 1
-    (told,) = ran.said.splitlines()
-    assert told.startswith("compactor: chat.jsonl:21: ")
+    return folder, ran
+
+
+@pytest.mark.parametrize(("name", "said"), [(name, said) for name, (_, said) in BROKEN.items()], ids=BROKEN)
+def test_a_record_that_cannot_be_read_is_told_and_leaves_as_it_came(side_by_side, name, said):
+    folder, ran = side_by_side
+    (told,) = [line for line in ran.said.splitlines() if line.startswith(f"compactor: {name}.jsonl")]
+    assert told.startswith(f"compactor: {name}.jsonl:21: ")
     assert said in told
     assert told.endswith("(left as it came)")
-    assert ran.out == bad(line)
+    (report,) = [line for line in ran.lines[:-1] if line["name"] == f"{name}.jsonl"]
+    assert [f"compactor: {fault} (left as it came)" for fault in report["faults"]] == [told]
+    assert (folder / "out" / f"{name}.jsonl").read_bytes() == bad(BROKEN[name][0])
 
 
-@pytest.mark.parametrize("line", ODD.values(), ids=ODD)
-def test_what_is_odd_but_can_be_read_is_no_trouble(run, line):
-    ran = run(bad(line), "--threshold", "1.0")
-    assert (ran.code, ran.said) == (0, "")
-    assert ran.out == bad(line)
+@pytest.mark.parametrize("name", [*ODD, *WHOLE])
+def test_what_is_odd_but_can_be_read_is_no_trouble(side_by_side, name):
+    folder, ran = side_by_side
+    assert f" {name}.jsonl" not in ran.said
+    assert (folder / "out" / f"{name}.jsonl").read_bytes() == (folder / f"{name}.jsonl").read_bytes()
+
+
+def test_one_of_them_alone_is_exit_1(run):
+    assert run(bad(b"42\n"), "--threshold", "1.0").code == 1
+    assert run(bad(b"\n"), "--threshold", "1.0").code == 0
 
 
 @pytest.mark.parametrize(
@@ -100,23 +132,6 @@ def test_the_rest_of_the_file_is_compacted_around_them(run, at, after):
 
 
 # Files as a whole.
-
-WHOLE = {
-    "a byte order mark": b"\xef\xbb\xbf" + lined(LONG),
-    "CRLF": lined(LONG).replace(b"\n", b"\r\n"),
-    "no final newline": lined(LONG)[:-1],
-    "blank lines between": lined(LONG).replace(b"\n", b"\n\n"),
-    "empty": b"",
-    "one newline": b"\n",
-    "only blank lines": b"\n \r\n\t\n\n",
-    "no messages": row([]),
-}
-
-
-@pytest.mark.parametrize("content", WHOLE.values(), ids=WHOLE)
-def test_these_files_leave_byte_for_byte(run, content):
-    ran = run(content, "--threshold", "1.0")
-    assert (ran.code, ran.out, ran.said) == (0, content, "")
 
 
 def test_line_ends_and_marks_of_the_file_stay_when_it_is_compacted(run):

@@ -261,7 +261,6 @@ def test_a_summary_that_was_asked_for_is_not_lost_to_a_promise(talk, chosen):
         assert isinstance(done, Compacted) or "promise" not in done.why
 
 
-@pytest.mark.xfail(strict=True, reason="the tail is one orphan, which goes; then the handoff would stand last")
 def test_a_summary_is_not_lost_to_an_orphan_that_stands_last():
     plan, done = finished((*TALK, result("x", LONG)), replace(SMALL, tail_tokens=50))
     assert plan.request is None or isinstance(done, Compacted)
@@ -291,14 +290,12 @@ def test_the_same_input_again_takes_no_call_and_gives_the_same_pieces(talk, chos
         assert again.result.pieces == first.result.pieces
 
 
-@pytest.mark.xfail(strict=True, reason="the first place where equal messages stand is taken, not the one they were at")
 def test_the_same_input_again_gives_the_same_pieces_where_messages_repeat():
     source = (user("ping"), says("pong")) * 250
     first = run(source, SMALL)
     assert run(source, SMALL, first.entry).result.pieces == first.result.pieces
 
 
-@pytest.mark.xfail(strict=True, reason="a handoff in the source hides what a later run covered after it")
 @pytest.mark.parametrize(
     "old", [handoff(NOTES), user("[CONTEXT SUMMARY]: they mended the build")], ids=["ours", "another tool's"]
 )
@@ -350,12 +347,11 @@ def test_a_new_system_prompt_in_front_changes_nothing_that_is_covered(talk, chos
         assert again.generation is None or again.generation.covered.first == first.generation.covered.first
 
 
-HIDDEN = pytest.mark.xfail(strict=True, reason="a handoff in the source hides what a later run covered after it")
 WAYS = [
     pytest.param("s", id="the source grows"),
     pytest.param("o", id="the output replaces the source"),
-    pytest.param("so", id="replaced, then both by turns", marks=HIDDEN),
-    pytest.param("oos", id="grown after it was replaced", marks=HIDDEN),
+    pytest.param("so", id="replaced, then both by turns"),
+    pytest.param("oos", id="grown after it was replaced"),
 ]
 
 

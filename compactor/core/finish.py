@@ -125,10 +125,9 @@ def _after(scene: Scene, pieces: Sequence[Piece], count: Count) -> int:
 def _generation(plan: Plan, scene: Scene, notes: Notes, made: Mapping[str, object]) -> Generation:
     new = scene.turns[plan.head : plan.tail]
     earlier = scene.base.generation
-    old = earlier.covered if earlier else Covered(0, 0, digest(new[0]), "")
-    covered = Covered(
-        old.count + len(new), old.tokens + plan.sizes.middle - scene.handoff, old.first, chain(new, old.chain)
-    )
+    old = earlier.covered if earlier else Covered(0, 0, digest(new[0]), "", scene.base.view[plan.head])
+    tokens = old.tokens + plan.sizes.middle - scene.handoff
+    covered = Covered(old.count + len(new), tokens, old.first, chain(new, old.chain), old.start)
     stubbed = tuple((s.message - plan.tail, s.result) for s in sorted(plan.stubs, key=_order) if s.message >= plan.tail)
     number = earlier.number + 1 if earlier else 1 + (scene.base.notes is not None)
     return Generation(number, covered, plan.role, notes, stubbed, made)

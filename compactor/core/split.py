@@ -36,15 +36,15 @@ def head_end(messages: Sequence[Message], groups: Sequence[Group], protect_first
 def tail_start(groups: Sequence[Group], costs: Sequence[int], budget: int, floor: int) -> int:
     """Find the first message of the tail: whole groups from the end while they fit `budget`.
 
-    The last group always belongs to the tail, whatever it costs; nothing before `floor` does.
+    The last group that is no stray result always belongs to it, whatever it costs; nothing before `floor` does.
     """
-    start = len(costs)
-    spent = 0
+    start, spent, held = len(costs), 0, False
     for group in reversed(groups):
         spent += sum(costs[group.start : group.stop])
-        if group.start < floor or (spent > budget and start < len(costs)):
+        if group.start < floor or (spent > budget and held):
             break
         start = group.start
+        held = held or not any(message == group.start for message, _ in group.orphans)  # a stray result will go
     return start
 
 

@@ -27,13 +27,15 @@ KEEP_GENERATIONS = 8  # a rewound conversation goes on from one of these; each h
 class Covered:
     """The messages that a summary covers: how many, their tokens when pruned, the digest of the first, the fold of all.
 
-    The messages before them are not part of it, so a new system prompt changes nothing.
+    The messages before them are not part of it, so a new system prompt changes nothing; `start`, where they stood
+    at first, is only where they are looked for first.
     """
 
     count: int
     tokens: int
     first: str
     chain: str
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,25 +118,41 @@ def locate(messages: Sequence[Message], entries: Iterable[Entry]) -> Base:
 
 
 def _at_handoff(messages: Sequence[Message], handoffs: Sequence[int], known: Sequence[Generation]) -> Base:
+    """Go on from the newest handoff, or from what a later run covered after it without replacing the source."""
     newest = handoffs[-1]
     text = messages[newest].text
-    generation = next((g for g in known if write(g.notes) == text), None)
-    said = "" if generation or not known else "goes on from the handoff in the transcript; the sidecar is older"
+    own = next((g for g in known if write(g.notes) == text), None)
+    later, count = _later(messages[newest + 1 :], own, known)
+    gone = {*handoffs, *range(newest + 1, newest + 1 + count)}
+    said = "" if own or later or not known else "goes on from the handoff in the transcript; the sidecar is older"
+    generation = later or own
     return Base(
-        view=tuple(i for i in range(len(messages)) if i not in handoffs),
+        view=tuple(i for i in range(len(messages)) if i not in gone),
         at=newest - (len(handoffs) - 1),
         notes=generation.notes if generation else read(text),
-        role=messages[newest].role,
-        handoff=newest,
+        role=later.role if later else messages[newest].role,
+        handoff=None if later else newest,
         generation=generation,
         said=said,
     )
 
 
+def _later(
+    after: Sequence[Message], own: Generation | None, known: Sequence[Generation]
+) -> tuple[Generation | None, int]:
+    """Find the generation that covers most of the messages after a handoff, and how many of them it covers."""
+    seed, covered = (own.covered.chain, own.covered.count) if own else ("", 0)
+    counts = [(g.covered.count - covered, g) for g in known if g.covered.count > covered]
+    for count, generation in sorted(counts, key=lambda pair: -pair[0]):
+        if count <= len(after) and chain(after[:count], seed) == generation.covered.chain:
+            return generation, count
+    return None, 0
+
+
 def _find(messages: Sequence[Message], generation: Generation) -> int | None:
     covered = generation.covered
-    last = len(messages) - covered.count
-    starts = (i for i in range(last + 1) if digest(messages[i]) == covered.first)
+    places = sorted(range(len(messages) - covered.count + 1), key=lambda n: n != covered.start)
+    starts = (i for i in places if digest(messages[i]) == covered.first)
     return next((i for i in starts if chain(messages[i : i + covered.count]) == covered.chain), None)
 
 

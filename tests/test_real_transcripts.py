@@ -1,0 +1,94 @@
+"""Are transcripts that real tools wrote compacted without damage? They are not part of the project: see TRANSCRIPTS."""
+
+import json
+from itertools import pairwise
+
+import jsonschema
+import pytest
+
+from compactor.core.handoff import PREFIX
+from compactor.formats import rows
+from tests.running import ROOT, ask, compactor
+from tests.standin import Standin, between
+
+TRANSCRIPTS = ROOT.parent / "shared" / "transcripts" / "openai-chat"
+FILES = sorted(TRANSCRIPTS.glob("*.jsonl"))
+SCHEMA = json.loads((ROOT / "compactor" / "schemas" / "report.json").read_bytes())
+CUTS = (200, 260, 320, 378)
+SWE = TRANSCRIPTS / "mini-swe-agent__pylint-dev__astroid-1333.jsonl"
+
+pytestmark = pytest.mark.skipif(not FILES, reason=f"there are no transcripts in {TRANSCRIPTS}")
+each = pytest.mark.parametrize("source", FILES, ids=lambda path: path.stem)
+
+
+def read(path):
+    """The conversations of a file, and the rows that hold none."""
+    found = list(rows(path.read_bytes().splitlines(keepends=True), path.name))
+    return [row.conversation for row in found if row.conversation], sum(row.conversation is None for row in found)
+
+
+@each
+@pytest.mark.parametrize("words", [(), ("--context-window", "8000")], ids=["as it comes", "for a small model"])
+def test_a_dry_run_foresees_what_a_run_does_and_no_conversation_is_damaged(tmp_path, source, words):
+    result = tmp_path / source.name
+    words = (source, "--state-dir", tmp_path, "-j", "8", *words, "--json")
+    planned = compactor(tmp_path, "compact", "-n", *words)
+    ran = compactor(tmp_path, "compact", "-o", result, *words)
+    assert ran.code == planned.code == 0
+    before, unread = read(source)
+    after, unread_after = read(result)
+    assert (len(after), unread_after) == (len(before), unread)
+    for line in (*planned.lines, *ran.lines):
+        jsonschema.validate(line, SCHEMA)
+    for foreseen, real, old, new in zip(planned.lines, ran.lines, before, after, strict=False):
+        assert foreseen["outcome"] == real["outcome"]
+        if real["outcome"] == "untouched":
+            assert new.messages == old.messages
+            continue
+        assert real["after_most"] < real["before"]
+        assert foreseen["after_least"] <= real["after_most"] <= foreseen["after_most"]
+        kept = [m for m in new.messages if not m.text.startswith(PREFIX)]
+        assert len(new.messages) - len(kept) == (real["outcome"] == "summarised")
+        assert kept[0] == old.messages[0]
+        assert kept[-1].text == old.messages[-1].text
+    again = compactor(tmp_path, "compact", *words[:-1])
+    assert again.out == result.read_bytes()
+
+
+def test_rows_that_change_nothing_keep_every_byte():
+    for source in FILES:
+        found = rows(source.read_bytes().splitlines(keepends=True), source.name)
+        assert b"".join(row.raw for row in found) == source.read_bytes()
+
+
+@pytest.mark.skipif(not SWE.exists(), reason=f"{SWE.name} is not there")
+def test_a_session_that_grows_is_summarised_piece_by_piece(tmp_path):
+    """Four cuts with one sidecar: each prompt holds the notes so far and what came since, and the notes stay bounded."""
+    lines = SWE.read_bytes().splitlines(keepends=True)
+    path = tmp_path / "session.jsonl"
+    state = tmp_path / "session.jsonl.state"
+    written = []
+    with Standin() as endpoint:
+        for cut in CUTS:
+            path.write_bytes(b"".join(lines[:cut]))
+            ran = compactor(tmp_path, "compact", path, "--force", *ask(endpoint), "-v")
+            assert ran.code == 0, ran.said
+            written.append([m["content"] for m in ran.lines if str(m["content"]).startswith(PREFIX)])
+    assert [len(handoffs) for handoffs in written] == [1] * len(CUTS)
+    assert endpoint.hits == len(CUTS)
+    (entry,) = [json.loads(line) for line in state.read_bytes().splitlines()]
+    ends = [2 + g["covered"]["count"] for g in entry["generations"]]
+    assert all(end <= cut for end, cut in zip(ends, CUTS, strict=True))
+    numbers = [_turns(one) for one in endpoint.asks]
+    for (_, last), (first, _) in pairwise(numbers):
+        assert first > last  # no turn twice
+    for one, ((earlier,), _) in zip(endpoint.asks[1:], pairwise(written), strict=True):
+        assert between(one.text("user"), "earlier_notes") in earlier
+        assert PREFIX not in one.text("user")
+
+
+def _turns(one):
+    """The numbers of the first and the last turn in a prompt."""
+    marks = [line[1:].partition("]")[0] for line in between(one.text("user"), "transcript").splitlines()]
+    numbers = [int(mark) for mark in marks if mark.isdecimal()]
+    return numbers[0], numbers[-1]
