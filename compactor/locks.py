@@ -6,6 +6,7 @@ when a process ends, however it ends, so that a dead process blocks nobody; noth
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import hashlib
 import os
@@ -18,35 +19,35 @@ from compactor.errors import OutputError
 PAUSE = 0.05  # seconds between two tries
 
 
-def take(path: Path, patience: float) -> int:
+async def taken(path: Path, patience: float, stop: asyncio.Event) -> int | None:
     """Keep other runs away from `path` until the handle is closed; wait at most `patience` seconds for one at it.
 
-    Raises OutputError if it does not come free.
+    None if `stop` is set meanwhile. Raises OutputError if it does not come free.
     """
+    until = time.monotonic() + patience
+    while (handle := _tried(path)) is None:
+        if stop.is_set():
+            return None
+        if time.monotonic() >= until:
+            raise OutputError(f"{path}: another run is at it", "wait for it, or raise --lock-timeout")
+        await asyncio.sleep(PAUSE)
+    return handle
+
+
+def _tried(path: Path) -> int | None:
     handle = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        _wait(handle, path, time.monotonic() + patience)
-    except BaseException:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         os.close(handle)
-        raise
+        return None
     return handle
 
 
 def _lock_file(path: Path) -> Path:
-    base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    folder = base / f"compactor-{os.getuid()}"
+    named = os.environ.get("XDG_RUNTIME_DIR", "")
+    base = named if os.access(named, os.W_OK | os.X_OK) else tempfile.gettempdir()  # after `su` it is another user's
+    folder = Path(base, f"compactor-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     name = hashlib.blake2b(os.fsencode(os.path.realpath(path)), digest_size=16).hexdigest()
     return folder / f"{name}.lock"
-
-
-def _wait(handle: int, path: Path, until: float) -> None:
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                raise OutputError(f"{path}: another run is at it", "wait for it, or raise --lock-timeout") from None
-            time.sleep(PAUSE)
-        else:
-            return

@@ -6,7 +6,6 @@ nobody else's. A sidecar is appended to as results arrive, before the transcript
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from contextlib import contextmanager, suppress
@@ -25,11 +24,12 @@ from compactor.files import atomic, lines
 from compactor.formats import rows
 from compactor.job import Act, Archive, Care, Earlier, Found
 from compactor.lanes import in_order, side_by_side
-from compactor.locks import take
+from compactor.locks import taken
 from compactor.sidecar import Sidecar
 from compactor.tools import Done, Known
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
     from pathlib import Path
 
@@ -88,7 +88,9 @@ class Run:
         if job.source is None or self.act is Act.PLAN:
             await self._rows(job, reports)
             return
-        lock = await asyncio.to_thread(take, job.source, self.care.patience)
+        lock = await taken(job.source, self.care.patience, self.stop)
+        if lock is None:
+            return
         try:
             await self._rows(job, reports)
         finally:
@@ -108,7 +110,8 @@ class Run:
                 if self.stop.is_set() and job.target is None:
                     raise _Abandoned
                 write(row.raw, done.content)
-                reports.append(done.report)
+                if row.conversation or row.faults:  # a blank line is neither
+                    reports.append(done.report)
                 if self.act is Act.COMPACT or not done.report.fine:
                     self.listener.heard(done.report)
             if (job.in_place or self.stop.is_set()) and all(r.outcome in _AS_THEY_CAME for r in reports):

@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import jsonschema
+
 from compactor.core.handoff import PREFIX
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +20,7 @@ WINDOW = 4_000
 # Half of the window is the trigger, 40 % of that the tail: conversations of 2,000 tokens are compacted.
 SMALL = ("--context-window", str(WINDOW))
 MODEL = "stand-in"
+REPORT = jsonschema.Draft202012Validator(json.loads((ROOT / "compactor/schemas/report.json").read_bytes()))
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,19 @@ def handoffs(messages):
 def named(text, kind, numbers):
     """Which of these messages a text quotes: `kind` is Request, Result or Reply."""
     return [n for n in numbers if f"{kind} {n}:" in text]
+
+
+def contents(folder):
+    """Every file below a folder, with its bytes."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def checked(lines):
+    """The lines of a report, each of them what the published schema says."""
+    for line in lines:
+        REPORT.validate(line)
+    assert [line["kind"] for line in lines] == ["conversation"] * (len(lines) - 1) + ["totals"]
+    return lines
 
 
 def entries(path):

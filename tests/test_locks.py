@@ -1,5 +1,6 @@
 """Does a lock keep others out, and does a dead process block nobody?"""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -10,13 +11,13 @@ from contextlib import contextmanager
 import pytest
 
 from compactor.errors import OutputError
-from compactor.locks import take
+from compactor.locks import taken
 
 HOLD = """
-import sys, time
+import asyncio, sys, time
 from pathlib import Path
-from compactor.locks import take
-take(Path(sys.argv[1]), 0)
+from compactor.locks import taken
+asyncio.run(taken(Path(sys.argv[1]), 0, asyncio.Event()))
 print("held", flush=True)
 time.sleep(60)
 """
@@ -24,7 +25,7 @@ time.sleep(60)
 
 @contextmanager
 def locked(path, patience):
-    handle = take(path, patience)
+    handle = asyncio.run(taken(path, patience, asyncio.Event()))
     try:
         yield
     finally:

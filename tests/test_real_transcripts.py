@@ -3,17 +3,15 @@
 import json
 from itertools import pairwise
 
-import jsonschema
 import pytest
 
 from compactor.core.handoff import PREFIX
 from compactor.formats import rows
-from tests.running import ROOT, ask, compactor
+from tests.running import REPORT, ROOT, ask, compactor
 from tests.standin import Standin, between
 
 TRANSCRIPTS = ROOT.parent / "shared" / "transcripts" / "openai-chat"
 FILES = sorted(TRANSCRIPTS.glob("*.jsonl"))
-REPORT = jsonschema.Draft202012Validator(json.loads((ROOT / "compactor/schemas/report.json").read_bytes()))
 CUTS = (200, 260, 320, 378)
 SWE = TRANSCRIPTS / "mini-swe-agent__pylint-dev__astroid-1333.jsonl"
 

@@ -203,6 +203,12 @@ def test_without_space_the_old_files_stay_and_nothing_is_half_written(tmp_path, 
     assert "cannot be written (" in said
 
 
+def test_a_runtime_folder_that_is_gone_is_no_trouble(tmp_path):
+    (tmp_path / "log.jsonl").write_bytes(LONG)
+    ran = compact(tmp_path, "log.jsonl", "-i", XDG_RUNTIME_DIR="/run/user/none")
+    assert ran.code == 0, ran.said
+
+
 def test_a_row_keeps_everything_beside_its_messages(tmp_path):
     content = b'{"id": 1.50, "messages": ' + json.dumps(talk(41)).encode() + b', "\\u0061": [1e3, {"x":NaN}]}\n'
     ran = compact(tmp_path, stdin=content)

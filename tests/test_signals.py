@@ -140,6 +140,19 @@ def test_a_stop_while_waiting_for_input_is_obeyed(tmp_path):
         assert process.wait(timeout=2) == 130
 
 
+def test_a_stop_while_another_run_holds_the_file_is_obeyed(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lined(talk(41)))
+    with Standin("hang") as endpoint, started(tmp_path, path, "-i", *ask(endpoint)) as first:
+        until(lambda: endpoint.hits, first)
+        with started(tmp_path, path, "-i", *ask(endpoint), "--lock-timeout", "60") as second:
+            time.sleep(1.0)
+            code, out, _, seconds = stopped(second)
+            assert (code, out) == (130, b"")
+            assert seconds < PROMPT
+        assert endpoint.hits == 1
+
+
 # A closed pipe.
 
 
@@ -217,9 +230,9 @@ def test_two_kills_in_the_middle_of_a_line_do_not_break_the_sidecar(tmp_path):
         endpoint = Standin("good,hang")
         with endpoint, started(tmp_path, path, "-i", *ask(endpoint), "-j", "1") as process:
             until(lambda: endpoint.hits == 2, process)  # noqa: B023 - called here and now
+            until(lambda: state.read_bytes().count(b"\n") == known, process)  # noqa: B023 - as above
             process.kill()
             process.wait()
-        assert state.read_bytes().count(b"\n") == known
         state.write_bytes(state.read_bytes() + b'{"version":1,"key":"0123')
     with Standin() as endpoint:
         ran = compact(tmp_path, path, "-i", *ask(endpoint))
