@@ -43,7 +43,7 @@ wheel-test: $(VENV)/ready ## install the built wheel in a new environment and co
 	cd "$$room"; export HOME="$$room"; \
 	venv/bin/compactor --version > version; \
 	venv/bin/compactor --help > help; \
-	venv/bin/compactor compact "$$fixture" -o out --state-dir out > log 2>&1 || { cat log; exit 1; }; \
+	venv/bin/compactor compact "$$fixture" -o out/ --state-dir states > log 2>&1 || { cat log; exit 1; }; \
 	ls venv/lib/python3*/site-packages/compactor/{py.typed,schemas/*.json} > packed; \
 	for made in version help out/"$$(basename "$$fixture")"; do \
 	  test -s "$$made" || { echo "wheel-test: $$made is empty or missing" >&2; exit 1; }; \

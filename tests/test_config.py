@@ -1,5 +1,7 @@
 """Which value of an option holds if it is set in several places, and what is said of one that cannot be?"""
 
+import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -176,3 +178,11 @@ def test_the_command_line_refuses_an_unknown_key_before_it_does_anything(tmp_pat
     ran = compactor(tmp_path, "compact", "chat.jsonl")
     assert (ran.code, ran.out) == (2, b"")
     assert ran.said.startswith("compactor: compactor.toml: unknown key 'threshhold'; known are ")
+
+
+def test_the_published_schema_has_every_key_with_its_default_and_reason():
+    schema = json.loads(files("compactor").joinpath("schemas/config.json").read_text(encoding="utf-8"))
+    fields = [f for kind in (Settings, Options) for f in public(kind)]
+    assert {f.name: (f.default, f.metadata["why"]) for f in fields} == {
+        name: (key["default"], key["description"]) for name, key in schema["properties"].items()
+    }

@@ -7,7 +7,7 @@ import pytest
 
 from compactor.core.handoff import PREFIX
 from compactor.formats import rows
-from tests.running import REPORT, ROOT, ask, compactor
+from tests.running import ROOT, ask, checked, compactor
 from tests.standin import Standin, between
 
 TRANSCRIPTS = ROOT.parent / "shared" / "transcripts" / "openai-chat"
@@ -16,7 +16,6 @@ CUTS = (200, 260, 320, 378)
 SWE = TRANSCRIPTS / "mini-swe-agent__pylint-dev__astroid-1333.jsonl"
 
 pytestmark = pytest.mark.skipif(not FILES, reason=f"there are no transcripts in {TRANSCRIPTS}")
-each = pytest.mark.parametrize("source", FILES, ids=lambda path: path.stem)
 
 
 def read(path):
@@ -25,32 +24,39 @@ def read(path):
     return [row.conversation for row in found if row.conversation], sum(row.conversation is None for row in found)
 
 
-@each
-@pytest.mark.parametrize("words", [(), ("--context-window", "8000")], ids=["as it comes", "for a small model"])
-def test_a_dry_run_foresees_what_a_run_does_and_no_conversation_is_damaged(tmp_path, source, words):
-    result = tmp_path / source.name
-    words = (source, "--state-dir", tmp_path, "-j", "8", *words, "--json")
+@pytest.mark.parametrize("words", [(), ("--context-window", "8000")], ids=["as they come", "for a small model"])
+def test_a_dry_run_foresees_what_a_run_does_and_no_conversation_is_damaged(tmp_path, words):
+    words = (*FILES, "--state-dir", tmp_path, "-j", "8", *words, "--json")
     planned = compactor(tmp_path, "compact", "-n", *words)
-    ran = compactor(tmp_path, "compact", "-o", result, *words)
+    ran = compactor(tmp_path, "compact", "-o", "out/", *words)
     assert ran.code == planned.code == 0
-    before, unread = read(source)
-    after, unread_after = read(result)
-    assert (len(after), unread_after) == (len(before), unread)
-    for line in (*planned.lines, *ran.lines):
-        REPORT.validate(line)
-    for foreseen, real, old, new in zip(planned.lines, ran.lines, before, after, strict=False):
-        assert foreseen["outcome"] == real["outcome"]
-        if real["outcome"] == "untouched":
-            assert new.messages == old.messages
-            continue
-        assert real["after_most"] < real["before"]
-        assert foreseen["after_least"] <= real["after_most"] <= foreseen["after_most"]
-        kept = [m for m in new.messages if not m.text.startswith(PREFIX)]
-        assert len(new.messages) - len(kept) == (real["outcome"] == "summarised")
-        assert kept[0] == old.messages[0]
-        assert kept[-1].text == old.messages[-1].text
-    again = compactor(tmp_path, "compact", *words[:-1])
-    assert again.out == result.read_bytes()
+    reports = list(zip(checked(planned.lines), checked(ran.lines), strict=True))[:-1]
+    for source in FILES:
+        before, unread = read(source)
+        after, unread_after = read(tmp_path / "out" / source.name)
+        assert (len(after), unread_after) == (len(before), unread)
+        mine = [
+            pair for pair in reports if pair[0]["name"].partition(".jsonl")[0] == str(source).removesuffix(".jsonl")
+        ]
+        for (foreseen, real), old, new in zip(mine, before, after, strict=True):
+            assert_sound(foreseen, real, old.messages, new.messages)
+    assert compactor(tmp_path, "compact", "-o", "again/", *words).code == 0
+    for source in FILES:
+        assert (tmp_path / "again" / source.name).read_bytes() == (tmp_path / "out" / source.name).read_bytes()
+
+
+def assert_sound(foreseen, real, before, after):
+    """One conversation: it is what was foreseen, and what was kept of it is as it was."""
+    assert foreseen["outcome"] == real["outcome"]
+    if real["outcome"] == "untouched":
+        assert after == before
+        return
+    assert real["after_most"] < real["before"]
+    assert foreseen["after_least"] <= real["after_most"] <= foreseen["after_most"]
+    kept = [m for m in after if not m.text.startswith(PREFIX)]
+    assert len(after) - len(kept) == (real["outcome"] == "summarised")
+    assert kept[0] == before[0]
+    assert kept[-1].text == before[-1].text
 
 
 def test_rows_that_change_nothing_keep_every_byte():
