@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from compactor.errors import InputError, NotATranscript, UsageError
 from compactor.formats import claude_code, gemini_cli, gemini_contents, openai_chat, records
 from compactor.formats.documents import Document, document
+from compactor.formats.layouts import ListLine
 from compactor.formats.row import Fault, Format, Lines, Marked, Row
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def rows(lines: Iterable[bytes], name: str, form: Format | None = None) -> Itera
         ahead = _ahead(found)
     values = [record.value for record in ahead if record.value is not records.MISSING]
     if not any(record.raw.strip() for record in ahead):
-        blank = openai_chat.ConversationLine(b"".join(record.raw for record in ahead))
+        blank = ListLine(openai_chat.TURNS, b"".join(record.raw for record in ahead))
         yield from [Standing(blank, openai_chat.FORMAT)][: len(ahead)]
         return
     form = form or _told(values, name, ahead)
