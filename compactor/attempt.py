@@ -17,13 +17,18 @@ from compactor.core.messages import Handoff
 from compactor.core.plan import Step, make_plan
 from compactor.core.settings import OnFailure
 from compactor.core.state import Entry, Failure, extended
+from compactor.core.summary import Summary
 from compactor.core.verify import result_messages, rewritten
 from compactor.formats import Marked
 from compactor.formats.convert import CannotConvertError, Target, converted
 from compactor.tools import Done, Native
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compactor.core.merge import Merged
     from compactor.core.plan import Plan
+    from compactor.core.prompt import Request
     from compactor.formats import Standing
     from compactor.tools import Known, Tools
 
@@ -73,8 +78,9 @@ def _as_came(row: Standing, tools: Tools) -> bytes:
 def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Written) -> Done:
     report = planned(row, known, tools, plan)
     made = {**written.made, "encoding": tools.count.name}
-    result = finish(plan, written.summary, made, tools.settings, tools.count)
-    if isinstance(result, Rejected) and written.summary is not None:
+    kept = _merged(plan.request, written.summary, tools)
+    result = finish(plan, kept, made, tools.settings, tools.count)
+    if isinstance(result, Rejected) and kept is not None:
         report = replace(report, note=result.why)
         result = finish(plan, None, made, replace(tools.settings, on_failure=OnFailure.KEEP), tools.count)
     if tools.native is Native.APPEND and isinstance(result, Compacted) and not _marks(result):
@@ -84,6 +90,20 @@ def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Wr
         return Done(_as_came(row, tools), left(report, content.why))
     report = replace(told(report, plan, result, written), bytes_after=len(content))
     return Done(content, report, _entry(known, tools, plan, result, written))
+
+
+def _merged(request: Request | None, reply: Summary | None, tools: Tools) -> Merged | None:
+    """Join a reply with the facts that code keeps; secrets in what code has quoted are masked like any other."""
+    if request is None or reply is None:
+        return None
+    from compactor.core.merge import merged  # noqa: PLC0415 - start-up time: 40 ms of patterns
+
+    kept = merged(request, reply, tools.count)
+    return replace(kept, summary=_masked(kept.summary, tools.mask), ledger=_masked(kept.ledger, tools.mask))
+
+
+def _masked(summary: Summary, mask: Callable[[str], str]) -> Summary:
+    return Summary({key: tuple(map(mask, lines)) for key, lines in summary.sections.items()})
 
 
 def _marks(result: Compacted) -> bool:

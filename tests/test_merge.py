@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.core.merge import extract
+from compactor.core.merge import merged
 from compactor.core.messages import Call, Message, Role
 from compactor.core.summary import SECTIONS, Summary, parse, render
 from tests.making import COUNT, episodes, says, sections, user
@@ -12,10 +12,15 @@ from tests.test_deeds import FAIL, ran, step, todos
 from tests.test_story import asked
 
 
+def extracted(request, reply=None):
+    """What code alone writes, or on top of a reply."""
+    return merged(request, reply or Summary({}), COUNT).summary
+
+
 def summed(*steps, **fields):
     """The summary of messages and steps."""
     turns = tuple(m for s in steps for m in (s if isinstance(s, tuple) else (s,)))
-    return extract(asked(*turns, **fields), COUNT)
+    return extracted(asked(*turns, **fields))
 
 
 def every_line(summary):
@@ -42,7 +47,7 @@ def test_every_section_of_a_session_is_filled():
 
 def test_an_update_without_turns_changes_nothing():
     first = summed(*SESSION)
-    assert extract(asked(previous=first), COUNT) == first
+    assert extracted(asked(previous=first)) == first
 
 
 def test_what_a_model_wrote_passes_unchanged():
@@ -50,7 +55,7 @@ def test_what_a_model_wrote_passes_unchanged():
         goal="- Mend the parser", constraints="- never push", done=("- parser mended", "  - with tests"),
         decisions="1. SQLite, it travels", files="- a.py - the parser", context="plain words",
     )  # fmt: skip
-    made = extract(asked(says("All 3 tests pass."), previous=lines), COUNT)
+    made = extracted(asked(says("All 3 tests pass."), previous=lines))
     for key, old in lines.sections.items():
         assert made[key][: len(old)] == old
     assert made["done"][-1] == '- "All 3 tests pass." [1]'
@@ -58,7 +63,7 @@ def test_what_a_model_wrote_passes_unchanged():
 
 def test_the_same_turns_twice_add_no_line():
     first = summed(*SESSION)
-    again = extract(asked(*(m for s in SESSION for m in (s if isinstance(s, tuple) else (s,))), previous=first), COUNT)
+    again = extracted(asked(*(m for s in SESSION for m in (s if isinstance(s, tuple) else (s,))), previous=first))
 
     def uncounted(summary):
         return {k: v for k, v in summary.sections.items() if k not in ("files", "tools")}
@@ -124,7 +129,7 @@ def test_finished_items_move_to_done():
 
 def test_a_rule_revoked_in_the_tail_is_not_handed_on():
     turns = (user("Never push to main. Always ask."), says("Right."))
-    made = extract(asked(*turns, tail=(user("Forget the rule about pushing."),)), COUNT)
+    made = extracted(asked(*turns, tail=(user("Forget the rule about pushing."),)))
     assert made["constraints"] == ('- "Always ask." (message 1)',)
 
 
@@ -231,26 +236,26 @@ SESSIONS = st.lists(STEPS, max_size=12).map(lambda steps: tuple(m for s in steps
 
 @given(SESSIONS, SESSIONS, st.integers(80, 900))
 def test_a_summary_fits_repeats_and_reads_back(turns, more, ceiling):
-    first = extract(asked(*turns, ceiling=ceiling), COUNT)
-    second = extract(asked(*more, previous=first, ceiling=ceiling), COUNT)
+    first = extracted(asked(*turns, ceiling=ceiling))
+    second = extracted(asked(*more, previous=first, ceiling=ceiling))
     for made in (first, second):
         assert COUNT(render(made)) <= ceiling
         read, missing = parse(render(made))
         assert missing == ()
         assert read == made
-    assert second == extract(asked(*more, previous=first, ceiling=ceiling), COUNT)
+    assert second == extracted(asked(*more, previous=first, ceiling=ceiling))
 
 
 @given(SESSIONS, SESSIONS)
 def test_rules_and_decisions_are_never_lost_unless_revoked(turns, more):
     quiet = tuple(m for m in more if "Forget" not in m.text)
-    first = extract(asked(*turns, ceiling=100_000), COUNT)
-    second = extract(asked(*quiet, previous=first, ceiling=100_000), COUNT)
+    first = extracted(asked(*turns, ceiling=100_000))
+    second = extracted(asked(*quiet, previous=first, ceiling=100_000))
     for key in ("constraints", "decisions"):
         assert second[key][: len(first[key])] == first[key]
 
 
 @given(SESSIONS)
 def test_an_update_with_nothing_changes_nothing(turns):
-    first = extract(asked(*turns, ceiling=100_000), COUNT)
-    assert extract(asked(previous=first, ceiling=100_000), COUNT) == Summary(first.sections)
+    first = extracted(asked(*turns, ceiling=100_000))
+    assert extracted(asked(previous=first, ceiling=100_000)) == Summary(first.sections)

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from compactor.core.summary import SECTIONS
+from compactor.core.summary import SECTIONS, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ FAMILIES = (
     _family("tool", "tools", 20, r"(?P<key>.+): (?P<calls>\d+) calls?(?:, (?P<failures>\d+) failed)?"),
     _family("command", "tools", 12, rf"`(?P<key>.*)` -> [\w ]+{_N}"),
 )
+# Families that tell what a summarizer tells as well: sentences of the assistant.
+NARRATIVE = frozenset(("achieved", "edited", "answered", "next", "announced", "remark", "finding"))
 BY_NAME = {f.name: f for f in FAMILIES}
 PROSE = {s.key: _family(f"{s.key} prose", s.key, 30, r"(?P<key>.*)") for s in SECTIONS}
 
@@ -93,6 +99,16 @@ def read_line(section: str, text: str) -> Line:
         if family.section == section and (match := family.shape.match(text)):
             return Line(family, text, match["key"])
     return Line(PROSE[section], text, re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", text).strip())
+
+
+def prose(summary: Summary) -> Summary:
+    """Give the lines of a summary that are a summarizer's own: those of no other family."""
+    found = {key: tuple(t for t in lines if read_line(key, t).family is PROSE[key]) for key, lines in _known(summary)}
+    return Summary({key: lines for key, lines in found.items() if lines})
+
+
+def _known(summary: Summary) -> Iterator[tuple[str, tuple[str, ...]]]:
+    return ((s.key, summary[s.key]) for s in SECTIONS)
 
 
 def line(name: str, text: str, parts: tuple[str, ...] = ()) -> Line:

@@ -36,7 +36,8 @@ REPLY_CHARS = 30  # shorter first sentences are courtesies ("Good catch.")
 class Story:
     """The turns as they are read: messages with words in them by number, and acts with the files they touched.
 
-    `later` are the acts of the tail, `after` its messages, `before` those of the head.
+    `later` are the acts of the tail, `after` its messages, `before` those of the head. `pin` is the
+    pattern of sentences that count as rules whatever they say.
     """
 
     spoken: tuple[tuple[int, Message], ...]
@@ -45,6 +46,7 @@ class Story:
     later: tuple[Act, ...]
     after: tuple[Message, ...]
     before: tuple[Message, ...]
+    pin: str = ""
 
     def deeds(self) -> Iterator[tuple[Act, tuple[Touch, ...]]]:
         """Yield each act of the turns with the files that it touched."""
@@ -58,7 +60,7 @@ def story(request: Request) -> Story:
     done = acts(turns.messages, turns.groups, turns.first)
     later = acts(request.tail, groups(request.tail), turns.first + len(turns.messages))
     touched = {n: touches(act) for n, act in enumerate(done)}
-    return Story(spoken, done, touched, later, request.tail, request.head)
+    return Story(spoken, done, touched, later, request.tail, request.head, request.pin)
 
 
 def quoted(sentence: str, number: int, limit: int = QUOTE_CHARS) -> str:
@@ -82,7 +84,7 @@ def goals(tale: Story) -> Iterator[Line]:
         yield line("task", f"Task: {by_user(said(first[1].text), first[0], room)}")
     for n, m in requests:
         latest = n == requests[-1][0]
-        if latest or {w.text for w in wishes(m.text, n)} != set(sentences(m.text)):
+        if latest or {w.text for w in wishes(m.text, n, tale.pin)} != set(sentences(m.text)):
             yield line("asked", f"Asked: {by_user(said(m.text), n, LATEST_CHARS if latest else ASKED_CHARS)}")
 
 
@@ -94,7 +96,7 @@ def rules(tale: Story) -> Iterator[Line]:
     """Yield the user's standing instructions and what revokes them."""
     for number, message in tale.spoken:
         if message.role is Role.USER:
-            yield from (line("rule", f'"{w.text}" (message {number})') for w in wishes(message.text, number))
+            yield from (line("rule", f'"{w.text}" (message {number})') for w in wishes(message.text, number, tale.pin))
 
 
 _FAMILIES = {Speech.DECISION: "decided", Speech.OUTCOME: "achieved", Speech.NEXT: "next", Speech.OTHER: "finding"}

@@ -55,6 +55,7 @@ SECTIONS = (
 )
 PROGRESS = "Progress"  # the heading over Done, In Progress and Blocked; it has no words of its own
 NOTHING = "(none)"
+OBSOLETE = "obsolete"  # the heading, and key, under which a reply names notes that no longer hold; never rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def _name(heading: str) -> str:
     return " ".join(words.lower().split())
 
 
-_KEYS = {_name(s.heading): s.key for s in SECTIONS}
+_KEYS = {_name(s.heading): s.key for s in SECTIONS} | {OBSOLETE: OBSOLETE}
 
 
 def parse(text: str) -> tuple[Summary, tuple[str, ...]]:

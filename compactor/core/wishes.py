@@ -105,13 +105,17 @@ class Wish:
     number: int
 
 
-def wishes(text: str, number: int) -> Iterator[Wish]:
-    """Yield the rules and revocations in one message of the user; `number` is that of the message, from 1."""
+def wishes(text: str, number: int, pin: str = "") -> Iterator[Wish]:
+    """Yield the rules and revocations in one message of the user; `number` is that of the message, from 1.
+
+    Sentences in which the pattern `pin` is found are among them, whatever they say.
+    """
     short = len(said(text)) <= SHORT_MESSAGE
     found = 0
     for sentence in sentences(text):
-        if found < RULES_OF_ONE_MESSAGE and is_wish(sentence, short=short):
-            found += 1
+        pinned = bool(pin and re.search(pin, sentence))
+        if pinned or (found < RULES_OF_ONE_MESSAGE and is_wish(sentence, short=short)):
+            found += not pinned
             yield Wish(clip(sentence, RULE_CHARS), number)
 
 
