@@ -80,7 +80,10 @@ def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Wr
     made = {**written.made, "encoding": tools.count.name}
     kept = _merged(plan.request, written.summary, tools)
     result = finish(plan, kept, made, tools.settings, tools.count)
-    if isinstance(result, Rejected) and kept is not None:
+    if kept is not None and kept.left_out:
+        what = f"left {len(kept.left_out)} lines of the reply out: they name what is nowhere in the conversation"
+        report = replace(report, note="; ".join(filter(None, (report.note, what))))
+    if isinstance(result, Rejected) and kept is not None and not result.missed:
         report = replace(report, note=result.why)
         result = finish(plan, None, made, replace(tools.settings, on_failure=OnFailure.KEEP), tools.count)
     if tools.native is Native.APPEND and isinstance(result, Compacted) and not _marks(result):

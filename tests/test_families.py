@@ -10,6 +10,7 @@ from compactor.core.summary import SECTIONS
 LINES = {
     "task": ('Task: "Fix it." (message 2)', '"Fix it."'),
     "asked": ('Asked: "And that?" (message 9)', '"And that?"'),
+    "pinned": ('Pinned: "The gauge counts." (message 4)', '"The gauge counts."'),
     "rule": ('"Never push." (message 4)', '"Never push."'),
     "commit": ('Commit 3f2a1b9: "Fix it" [8]', "3f2a1b9"),
     "called": ('Called book("id": "A1") -> "ok" [8]', 'book("id": "A1") -> "ok"'),

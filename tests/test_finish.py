@@ -236,6 +236,16 @@ def test_the_state_covers_exactly_what_the_summary_covers(talk, chosen):
         assert ran.generation.number == 1 + (ran.plan.scene.base.notes is not None)
 
 
+@given(conversations(), settings(target_tokens=700))
+def test_a_target_is_met_or_it_is_said_why_not(talk, chosen):
+    ran = run(talk, chosen)
+    if isinstance(ran.result, Compacted):
+        assert ran.result.after <= 700
+    elif ran.plan.step is not Step.UNTOUCHED and not ran.result.why.startswith("the result would"):
+        assert ran.result.missed, ran.result.why
+        assert "where 700 are asked for" in ran.result.why
+
+
 @given(conversations(), settings(on_failure=OnFailure.DROP))
 def test_dropping_never_advances_the_state(talk, chosen):
     plan = make_plan(talk, (), chosen, COUNT)

@@ -20,7 +20,7 @@ from compactor.core.prompt import (
     repaired,
     request,
 )
-from compactor.core.revision import items
+from compactor.core.revision import identified
 from compactor.core.settings import Settings
 from compactor.core.summary import SECTIONS, parse
 from tests.making import answer, call, calls, conversations, handoff, result, says, sections, system, turns, user
@@ -96,9 +96,9 @@ def test_the_first_request_has_the_task_and_the_turns():
 
 def test_an_update_has_the_earlier_notes_and_the_turns_and_nothing_else():
     made = asked(user("fix it"), previous=NOTES, head=(user("the task"),), tail=(user("the tail"),))
-    (item,) = items(NOTES)
+    ((ident, item),) = identified(NOTES).items()
     assert made.user.startswith(
-        f"<earlier_notes>\n## Goal\n- (#{item.ident}) {item.words}\n</earlier_notes>\n\n"
+        f"<earlier_notes>\n## Goal\n- (#{ident}) {item.words}\n</earlier_notes>\n\n"
         "<transcript>\n[1] USER: fix it\n</transcript>\n\nUpdate"
     )
     assert "the task" not in made.user

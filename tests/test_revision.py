@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rapidfuzz.fuzz import token_sort_ratio
 
 from compactor.core.families import line
-from compactor.core.revision import ALIKE, items, numbered, revised, settled
+from compactor.core.revision import ALIKE, identified, items, numbered, revised, settled
 from compactor.core.summary import SECTIONS, Summary, parse, render
 from tests.making import sections
 
@@ -24,7 +24,7 @@ SUMMARIES = st.dictionaries(st.sampled_from([s.key for s in SECTIONS]), LINES).m
 
 
 def ident(words):
-    return next(item.ident for item in items(NOTES) if words in item.words)
+    return next(ident for ident, item in identified(NOTES).items() if words in item.words)
 
 
 def test_an_item_is_a_line_with_the_indented_ones_after_it():
@@ -108,6 +108,13 @@ def test_the_heading_obsolete_is_read_and_never_written():
     after = revised(NOTES, reply)
     assert not after["context"]
     assert "Obsolete" not in render(after)
+
+
+def test_two_items_never_share_a_mark():
+    many = sections(context=tuple(f"- fact {n}" for n in range(2_000)))
+    assert len(identified(many)) == 2_000
+    assert max(map(len, identified(many))) > 4
+    assert revised(many, numbered(many)) == many
 
 
 def test_an_unknown_mark_is_a_new_item():

@@ -40,6 +40,7 @@ _N = r" (?:\[\d+\]|\(message \d+\))"
 FAMILIES = (
     _family("task", "goal", 300, rf'Task: (?P<key>".*"){_N}'),
     _family("asked", "goal", 30, rf'Asked: (?P<key>".*"){_N}'),
+    _family("pinned", "constraints", 1_000, rf'Pinned: (?P<key>".*"){_N}'),
     _family("rule", "constraints", 300, rf'(?P<key>".*"){_N}'),
     _family("commit", "done", 8, rf"Commit (?P<key>[0-9a-f]+): .*{_N}"),
     _family("called", "done", 14, rf"Called (?P<key>.*){_N}"),
@@ -105,6 +106,21 @@ def prose(summary: Summary) -> Summary:
     """Give the lines of a summary that are a summarizer's own: those of no other family."""
     found = {key: tuple(t for t in lines if read_line(key, t).family is PROSE[key]) for key, lines in _known(summary)}
     return Summary({key: lines for key, lines in found.items() if lines})
+
+
+def as_prose(summary: Summary) -> Summary:
+    """Take from lines that a summarizer wrote the shape of facts: the number of a message is not its to give."""
+    return Summary({key: tuple(_unsigned(key, text) for text in lines) for key, lines in summary.sections.items()})
+
+
+_SIGNATURE = re.compile(rf"{_N}$")
+
+
+def _unsigned(section: str, text: str) -> str:
+    if section not in PROSE or read_line(section, text).family is PROSE[section]:
+        return text
+    bare = _SIGNATURE.sub("", text)
+    return bare if read_line(section, bare).family is PROSE[section] else f"*{bare[1:]}"
 
 
 def _known(summary: Summary) -> Iterator[tuple[str, tuple[str, ...]]]:

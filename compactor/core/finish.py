@@ -48,7 +48,7 @@ def finish(
     `made` goes into the new generation. Rejected means that the conversation leaves as it came.
     """
     if plan.scene is None or plan.step is Step.UNTOUCHED:
-        return Rejected(plan.why)
+        return _over(plan, plan.sizes.effective, settings) or Rejected(plan.why)
     new = _generation(plan, plan.scene, kept, made) if kept else None
     pieces = tuple(_pieces(plan, plan.scene, new, settings))
     after = _after(plan.scene, pieces, count)
@@ -62,10 +62,14 @@ def _unfit(plan: Plan, pieces: Sequence[Piece], after: int, settings: Settings) 
     """Tell what a result of `after` tokens does not keep: a promise, or the target that was set for it."""
     if laws := broken(plan.conversation, pieces):
         return Rejected(f"the result would break a promise: {laws[0]}")
-    if settings.target_tokens and after > settings.target_tokens:
-        why = f"it would still have {after:,} tokens where {settings.target_tokens:,} are asked for"
-        return Rejected(why if plan.step is Step.SUMMARISE else f"{why}: {plan.why}", missed=True)
-    return None
+    return _over(plan, after, settings)
+
+
+def _over(plan: Plan, after: int, settings: Settings) -> Rejected | None:
+    if not settings.target_tokens or after <= settings.target_tokens:
+        return None
+    why = f"it would still have {after:,} tokens where {settings.target_tokens:,} are asked for"
+    return Rejected(why if plan.step is Step.SUMMARISE else f"{why}: {plan.why}", missed=True)
 
 
 def _vain(plan: Plan, new: Generation | None, after: int) -> Rejected | None:

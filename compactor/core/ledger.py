@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from compactor.core.todos import Todo
 
 SENTENCES = frozenset(("decided", "achieved", "finding", "answered", "remark", "next"))
+RULES = frozenset(("rule", "pinned"))
 FILES = frozenset(("changed_file", "read_file"))
 # Lines of one family that are carried on: more than any summary has room for, and a sidecar of some ten kilobytes.
 KEPT = 100
@@ -47,7 +48,7 @@ def closed(lines: Iterable[Line]) -> Summary:
     """Write a ledger by section, as a sidecar holds it: of each family the lines that are worth most."""
     lines = tuple(lines)
     names = dict.fromkeys(entry.family.name for entry in lines)
-    kept = {n for name in names for n in best_first(name, lines)[: None if name == "rule" else KEPT]}
+    kept = {n for name in names for n in best_first(name, lines)[: None if name in RULES else KEPT]}
     sections: dict[str, list[str]] = {}
     for n in sorted(kept):
         sections.setdefault(lines[n].family.section, []).append(lines[n].text)

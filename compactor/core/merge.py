@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactor.core import ledger, story
-from compactor.core.families import FAMILIES, NARRATIVE, PROSE, Line, prose
+from compactor.core.families import FAMILIES, NARRATIVE, PROSE, Line, as_prose, prose
 from compactor.core.invented import without_inventions
+from compactor.core.messages import Role
 from compactor.core.revision import revised, settled
 from compactor.core.room import Claim, apportion
-from compactor.core.sentences import clip, flat
+from compactor.core.sentences import clip, flat, said
 from compactor.core.summary import SECTIONS, Summary, fit, render
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # What the assistant's own sentences weigh where a summarizer has told the story: they fill what room is left.
 RETOLD = 0.05
+WHOLE_CHARS = 4_000  # of a request that is written out because there is room
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def merged(request: Request, reply: Summary, count: Count) -> Merged:
     tale = story.story(request)
     previous = request.previous or Summary({})
     lines = ledger.updated(ledger.opened(request.ledger or previous), tale)
-    reply, left_out = without_inventions(reply, request)
+    reply, left_out = without_inventions(as_prose(reply), request)
     words = settled(revised(prose(previous), reply), lines)
     told = [Line(PROSE[s.key], text, text) for s in SECTIONS for text in words[s.key]]
     weights = {f.name: f.weight for f in (*PROSE.values(), *FAMILIES)}
@@ -50,7 +52,24 @@ def merged(request: Request, reply: Summary, count: Count) -> Merged:
         weights |= {name: weights[name] * RETOLD for name in NARRATIVE}
     summary = _packed([*told, *lines], weights, request.ceiling, count)
     summary = fit(summary if summary.sections else _last_words(tale), request.ceiling, count)
-    return Merged(summary, ledger.closed(lines), left_out)
+    return Merged(_spelled_out(summary, tale, request.ceiling, count), ledger.closed(lines), left_out)
+
+
+def _spelled_out(summary: Summary, tale: Story, ceiling: int, count: Count) -> Summary:
+    """Write requests out in full that are quoted in part, newest first, while there is room."""
+    room = ceiling - count(render(summary))
+    goal = list(summary["goal"])
+    for number, message in reversed(tale.spoken):
+        mark = f'…" (message {number})'
+        place = next((n for n, text in enumerate(goal) if text.endswith(mark)), None)
+        if place is None or message.role is not Role.USER:
+            continue
+        whole = story.by_user(said(message.text), number, WHOLE_CHARS)
+        text = goal[place].partition('"')[0] + whole
+        cost = count(text) - count(goal[place])
+        if cost <= room:
+            room, goal[place] = room - cost, text
+    return Summary({**summary.sections, "goal": tuple(goal)}) if goal else summary
 
 
 def _packed(lines: Sequence[Line], weights: dict[str, float], ceiling: int, count: Count) -> Summary:

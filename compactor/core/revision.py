@@ -26,7 +26,7 @@ ALIKE = 88
 REPEATED = 90
 _UNFINISHED = ("in_progress", "blocked", "next_steps")
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])(?:\s+|$)")
-_NAMED = re.compile(r"^((?:[-*+•]|\d{1,3}[.)])\s+)?[(\[]?#([0-9a-f]{4})[)\]]?[:.]?\s*(.*)$")
+_NAMED = re.compile(r"^((?:[-*+•]|\d{1,3}[.)])\s+)?[(\[]?#([0-9a-f]{4,16})[)\]]?[:.]?\s*(.*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class Item:
         return " ".join(_BULLET.sub("", line.strip()) for line in self.lines)
 
     @property
-    def ident(self) -> str:
-        """Name it by its section and words: four hex digits."""
+    def digest(self) -> str:
+        """Name it by its section and words: 16 hex digits."""
         told = f"{self.section}\n{self.words.casefold()}"
-        return hashlib.blake2b(told.encode("utf-8", "replace"), digest_size=2).hexdigest()
+        return hashlib.blake2b(told.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def items(summary: Summary) -> Iterator[Item]:
@@ -61,30 +61,39 @@ def items(summary: Summary) -> Iterator[Item]:
             yield Item(key, tuple(entry))
 
 
+def identified(summary: Summary) -> dict[str, Item]:
+    """Give each entry by its id: the first four digits of its digest, or more where those are taken."""
+    found: dict[str, Item] = {}
+    for item in items(summary):
+        names = (item.digest[:length] for length in range(4, len(item.digest) + 1))
+        name = next((n for n in names if n not in found or found[n].digest == item.digest), item.digest)
+        found.setdefault(name, item)
+    return found
+
+
 def numbered(summary: Summary) -> Summary:
     """Write the id of each entry before its words, as a model is shown them."""
     sections: dict[str, list[str]] = {}
-    for item in items(summary):
+    for ident, item in identified(summary).items():
         mark = _BULLET.match(item.lines[0])
         bullet = mark[0] if mark else "- "
-        first = f"{bullet}(#{item.ident}) {item.lines[0][len(mark[0]) if mark else 0 :]}"
+        first = f"{bullet}(#{ident}) {item.lines[0][len(mark[0]) if mark else 0 :]}"
         sections.setdefault(item.section, []).extend((first, *item.lines[1:]))
     return Summary({key: tuple(lines) for key, lines in sections.items()})
 
 
 def revised(before: Summary, reply: Summary) -> Summary:
     """Apply `reply` to the notes `before`; an empty one changes nothing."""
-    held: dict[str, Item] = {}
-    for old in items(before):
-        held.setdefault(old.ident, old)
+    held = identified(before)
+    by_words = {old.digest: ident for ident, old in held.items()}
     answers = [_unnamed(item) for item in items(reply)]
-    named = {ident or item.ident for item, ident in answers}
+    named = {ident or by_words.get(item.digest, "") for item, ident in answers}
     for item, ident in answers:
         if item.section == OBSOLETE:
             if item.words:  # only with a reason
                 held.pop(ident, None)
             continue
-        known = next((i for i in (ident, item.ident) if i in held), "") or _alike(item, held, named)
+        known = next((i for i in (ident, by_words.get(item.digest)) if i in held), "") or _alike(item, held, named)
         held = _with(held, item, known)
     return _written(held.values())
 
@@ -96,8 +105,8 @@ def _with(held: dict[str, Item], item: Item, ident: str) -> dict[str, Item]:
             return held
         item = Item(item.section, held[ident].lines)
     if ident and held[ident].section == item.section:
-        return {(item.ident if i == ident else i): (item if i == ident else old) for i, old in held.items()}
-    return {**{i: old for i, old in held.items() if i != ident}, item.ident: item}
+        return {**held, ident: item}
+    return {**{i: old for i, old in held.items() if i != ident}, item.digest: item}
 
 
 def _unnamed(item: Item) -> tuple[Item, str]:
@@ -133,7 +142,7 @@ def settled(words: Summary, ledger: Sequence[Line]) -> Summary:
     """Leave out of the prose what the ledger knows better: rules in the user's own words, and items that are done."""
     from rapidfuzz.fuzz import partial_ratio, token_set_ratio  # noqa: PLC0415 - start-up time
 
-    rules = [entry.key.strip('"') for entry in ledger if entry.family.name == "rule"]
+    rules = [entry.key.strip('"') for entry in ledger if entry.family.section == "constraints"]
     done = [entry.key for entry in ledger if entry.family.name == "ticked"]
     done += [item.words for item in items(words) if item.section == "done"]
 

@@ -96,7 +96,9 @@ def rules(tale: Story) -> Iterator[Line]:
     """Yield the user's standing instructions and what revokes them."""
     for number, message in tale.spoken:
         if message.role is Role.USER:
-            yield from (line("rule", f'"{w.text}" (message {number})') for w in wishes(message.text, number, tale.pin))
+            for wish in wishes(message.text, number, tale.pin):
+                told = f'"{wish.text}" (message {number})'
+                yield line("pinned", f"Pinned: {told}") if wish.pinned else line("rule", told)
 
 
 _FAMILIES = {Speech.DECISION: "decided", Speech.OUTCOME: "achieved", Speech.NEXT: "next", Speech.OTHER: "finding"}

@@ -99,10 +99,14 @@ _REPLACES = _any(
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A sentence of the user that sets a rule or takes one back, and the number of its message."""
+    """A sentence of the user that sets a rule or takes one back, and the number of its message.
+
+    `pinned` says that a pattern of the user's named it.
+    """
 
     text: str
     number: int
+    pinned: bool = False
 
 
 def wishes(text: str, number: int, pin: str = "") -> Iterator[Wish]:
@@ -116,7 +120,7 @@ def wishes(text: str, number: int, pin: str = "") -> Iterator[Wish]:
         pinned = bool(pin and re.search(pin, sentence))
         if pinned or (found < RULES_OF_ONE_MESSAGE and is_wish(sentence, short=short)):
             found += not pinned
-            yield Wish(clip(sentence, RULE_CHARS), number)
+            yield Wish(clip(sentence, RULE_CHARS), number, pinned)
 
 
 def is_wish(sentence: str, *, short: bool) -> bool:
