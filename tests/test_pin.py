@@ -29,7 +29,7 @@ def test_a_plain_sentence_is_no_rule(said):
 
 
 def test_a_pattern_makes_it_one_with_the_message_that_said_it(said):
-    assert f'- Pinned: "{PLAIN}." (message 6)' in said("--pin", "gauge at")
+    assert f'- Pinned: "{PLAIN}." [6]' in said("--pin", "gauge at")
 
 
 def test_patterns_come_from_a_file_too(tmp_path, said):

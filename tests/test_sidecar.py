@@ -26,7 +26,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 def generation(number=1, count=26, goal="keep the pump running", **made):
     covered = Covered(count, 1_533, "070d76ed89db9b1b", "0692b2e55ca7fe6d")
     summary = Summary({"goal": (f"- {goal}",), "files": ("- a.py: read", "- b.py: written")})
-    held = Summary({"constraints": ('- "never push" (message 3)',)})
+    held = Summary({"constraints": ('- "never push" [3]',)})
     return Generation(number, covered, Role.ASSISTANT, Notes(summary), ((0, 1), (3, 0)), made, held)
 
 

@@ -16,6 +16,7 @@ from compactor.core.acts import kind
 from compactor.core.families import PROSE, Line, read_line
 from compactor.core.messages import Role
 from compactor.core.speech import salience
+from compactor.core.subjects import states, without_superseded
 from compactor.core.summary import SECTIONS, Summary
 from compactor.core.touches import How
 from compactor.core.wishes import standing, wishes
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 SENTENCES = frozenset(("decided", "achieved", "finding", "answered", "remark", "next"))
 RULES = frozenset(("rule", "pinned"))
+COPIES = frozenset(("number", "identifier", "asked"))  # say again what stands in a statement
 FILES = frozenset(("changed_file", "read_file"))
 # Lines of one family that are carried on: more than any summary has room for, and a sidecar of some ten kilobytes.
 KEPT = 100
@@ -150,11 +152,16 @@ def _reconciled(lines: Sequence[Line], tale: Story) -> list[Line]:
     """Leave out revoked rules, and open items that stand under Done as well."""
     later = [w.text for m in tale.after if m.role is Role.USER for w in wishes(m.text, 0)]
     held = standing([*(entry.text for entry in lines if entry.family.section == "constraints"), *later])
+    spoken = [n for n, entry in enumerate(lines) if entry.family.name in RULES]
+    current = without_superseded([lines[n].key.strip('"') for n in spoken])
+    overtaken = set(spoken) - {spoken[n] for n in current}
     finished = {entry.key.casefold() for entry in lines if entry.family.section == "done"}
     return [
         entry
-        for entry in lines
-        if (entry.family.section != "constraints" or entry.text in held)
+        for n, entry in enumerate(lines)
+        if n not in overtaken
+        and not (entry.family.name in COPIES and entry.number in {lines[k].number for k in overtaken})
+        and (entry.family.section != "constraints" or entry.text in held)
         and not (entry.family.section in ("in_progress", "next_steps") and entry.key.casefold() in finished)
     ]
 
@@ -169,7 +176,9 @@ def best_first(name: str, lines: Sequence[Line]) -> list[int]:
     places = [n for n, entry in enumerate(lines) if entry.family.name == name][::-1]
     if name in SENTENCES or name == "edited":
         return _in_turns(places, lines)
-    if name in FILES:
+    if name in RULES:  # all hold alike: as many as possible go in
+        places.sort(key=lambda n: (states(lines[n].key.strip('"')), len(lines[n].text)))
+    elif name in FILES:
         touched = {n: min(sum(_counts(lines[n]).values()), OFTEN) for n in places}
         places.sort(key=lambda n: -touched[n] - n / len(lines) * OFTEN)
     elif name == "asked":

@@ -60,7 +60,7 @@ def _spelled_out(summary: Summary, tale: Story, ceiling: int, count: Count) -> S
     room = ceiling - count(render(summary))
     goal = list(summary["goal"])
     for number, message in reversed(tale.spoken):
-        mark = f'…" (message {number})'
+        mark = f'…" [{number}]'
         place = next((n for n, text in enumerate(goal) if text.endswith(mark)), None)
         if place is None or message.role is not Role.USER:
             continue

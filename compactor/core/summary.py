@@ -35,7 +35,7 @@ SECTIONS = (
         "constraints",
         "Constraints & Preferences",
         2,
-        "Rules, limits and wishes of the user that still hold, in the user's own words.",
+        "Rules, limits, wishes and facts of the user that still hold, in the user's own words.",
         8,
     ),
     Section("done", "Done", 3, "Finished work: what, where (file, command), with what outcome and numbers.", 4),
