@@ -30,7 +30,7 @@ ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 OWN_BLOCKS = SERVED | {"tool_use", "tool_result", "redacted_thinking", "compaction", "container_upload"}
 MEDIA = frozenset({"image", "document"})
 # How reasoning is carried that no signature of the API's came with (see `convert`).
-_THOUGHT = re.compile(r"<think>\n(.*)\n</think>", re.DOTALL)
+THOUGHT = re.compile(r"<think>\n(.*)\n</think>", re.DOTALL)
 
 
 def detect(values: Sequence[Mapping[str, object]]) -> bool:
@@ -98,7 +98,7 @@ def message(value: Mapping[str, object]) -> Message | None:
 
 
 def _spoken(text: str) -> Content:
-    thought = _THOUGHT.fullmatch(text)
+    thought = THOUGHT.fullmatch(text)
     return Content(reasoning=(thought.group(1),)) if thought else plain(text)
 
 

@@ -1,4 +1,4 @@
-"""What is a file that holds conversations in a form that cannot be compacted, and what is to be done with it instead?"""
+"""What is a file whose conversations have a form that cannot be compacted, and what is to be done instead?"""
 
 from __future__ import annotations
 
