@@ -124,7 +124,10 @@ READ = {
         user([result("1", "x"), result("2", [text("y"), text("z")], is_error=True)]),
         Message(Role.TOOL, results=(Result("1", "x"), Result("2", "y\nz", failed=True))),
     ),
-    "a result beside words": (user([result("1", "x"), text("go")]), Message(Role.USER, "go", results=(Result("1", "x"),))),
+    "a result beside words": (
+        user([result("1", "x"), text("go")]),
+        Message(Role.USER, "go", results=(Result("1", "x"),)),
+    ),
     "a result without content": (
         user([{"type": "tool_result", "tool_use_id": "1"}]),
         Message(Role.TOOL, results=(Result("1", ""),)),
@@ -250,14 +253,14 @@ def test_a_stub_takes_the_place_of_the_content_and_of_nothing_else():
 
 def test_a_mark_for_the_cache_inside_the_content_moves_to_the_result():
     inner = [text("long"), {**text("more"), "cache_control": {"type": "ephemeral"}}]
-    raw, made = kept([user("a"), says(use("1")), user([result("1", inner)])], 2, stubs={0: "stub"})
+    _, made = kept([user("a"), says(use("1")), user([result("1", inner)])], 2, stubs={0: "stub"})
     block = json.loads(made)["messages"][2]["content"][0]
     assert block == result("1", "stub", cache_control={"type": "ephemeral"})
 
 
 def test_results_go_one_by_one_and_words_beside_them_stay():
     three = [result("1"), result("2"), result("3"), text("go")]
-    raw, made = kept([user(three)], 0, without_results=frozenset({0, 2}), stubs={1: "stub"})
+    _, made = kept([user(three)], 0, without_results=frozenset({0, 2}), stubs={1: "stub"})
     assert json.loads(made)["messages"][0]["content"] == [result("2", "stub"), text("go")]
 
 
@@ -285,7 +288,7 @@ def test_only_results_whose_content_may_be_words_are_pruned():
         says(use("m1", "mcp_tool_use"), result("m1", [text(long)], "mcp_tool_result"), text("asked")),
     ]
     row = only(request(*mine, *talks, system="s"))
-    done = compacted(row, trigger_mode=Trigger.AUTO, threshold=0.9, context_window=9_000)
+    done = compacted(row, trigger_mode=Trigger.AUTO, threshold=0.9, context_window=7_000)
     assert done.report.outcome == "pruned", done.report
     made = json.loads(done.content)["messages"]
     assert made[1] == mine[1]

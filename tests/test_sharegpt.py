@@ -213,7 +213,8 @@ def kept(value, spell=json.dumps, **changes):
 
 
 def test_a_stub_takes_the_place_of_one_result_and_its_neighbours_keep_their_spelling():
-    value = turn("tool", f"{response('f', 'caf\u00e9 one')}\n{response('g', 'long')}\n{response('h', '\U0001f600')}")
+    contents = {"f": "caf\u00e9 one", "g": "long", "h": "\U0001f600"}
+    value = turn("tool", "\n".join(response(name, content) for name, content in contents.items()))
     raw, made = kept(value, stubs={1: 'a "stub"'})
     assert made == raw.replace(rb"\"long\"", rb"\"a \\\"stub\\\"\"")
 

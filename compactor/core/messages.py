@@ -176,7 +176,7 @@ def _group_at(messages: Sequence[Message], start: int) -> Group:
     outstanding = list(range(len(calls)))
     orphans: list[tuple[int, int]] = []
     stop = start
-    while stop == start or (calls and stop < len(messages) and messages[stop].results):
+    while stop == start or (calls and stop < len(messages) and _answers(messages[stop])):
         for ordinal, result in enumerate(messages[stop].results):
             call = answered(result, calls, outstanding)
             if call is None:
@@ -187,6 +187,11 @@ def _group_at(messages: Sequence[Message], start: int) -> Group:
         if stop > start + 1 and messages[stop - 1].role is not Role.TOOL:
             break  # results that share a message with the user's words end the group
     return Group(start, stop, tuple(outstanding), tuple(orphans))
+
+
+def _answers(message: Message) -> bool:
+    """Tell whether results in it are of calls before it; those in a message with calls of its own are of these."""
+    return bool(message.results) and not message.calls
 
 
 def answered(result: Result, calls: Sequence[Call], outstanding: Sequence[int]) -> int | None:

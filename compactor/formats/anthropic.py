@@ -67,6 +67,8 @@ def _is_own_block(block: Mapping[str, object]) -> bool:
         return isinstance(block.get("thinking"), str)
     if kind in MEDIA:
         return isinstance(block.get("source"), dict)
+    if kind == "text":
+        return THOUGHT.fullmatch(str(block.get("text"))) is not None
     return isinstance(kind, str) and (kind in OWN_BLOCKS or kind.endswith("_tool_result"))
 
 

@@ -22,7 +22,7 @@ from compactor.formats.sharegpt_turns import message as read_turn
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from compactor.core.messages import Call, Conversation
+    from compactor.core.messages import Call, Conversation, Result
 
 
 class Target(StrEnum):
@@ -161,19 +161,25 @@ _NAMES = {Role.SYSTEM: "system", Role.USER: "human", Role.ASSISTANT: "gpt"}
 def _sharegpt(messages: Sequence[Message]) -> dict[str, Any]:
     """Write turns in the form of Hermes trajectories: calls and results as tags inside the text."""
     turns: list[dict[str, str]] = []
-    open_results: list[str] = []
+    answers: list[Result] = []
+    asked: list[str] = []
     for number, message in _numbered_parts(messages):
-        open_results += [
-            _tag("tool_response", {"tool_call_id": r.call_id, "name": r.name, "content": r.text})
-            for r in message.results
-        ]
+        answers += message.results
         if message.role is Role.TOOL:
             continue
-        turns += _joined(open_results)
-        open_results = []
+        turns += _answered(answers, asked)
+        answers, asked = [], [call.id for call in message.calls]
         if message.text or message.calls or message.reasoning or not message.results:
             turns.append(_turn(message, number))
-    return {"conversations": [*turns, *_joined(open_results)]}
+    return {"conversations": [*turns, *_answered(answers, asked)]}
+
+
+def _answered(answers: Sequence[Result], asked: Sequence[str]) -> list[dict[str, str]]:
+    """Write results as one turn, in the order of their calls, which have no ids there; those of none come last."""
+    places = {call_id: n for n, call_id in enumerate(asked)}
+    ordered = sorted(answers, key=lambda r: places.get(r.call_id, len(places)))
+    tags = [_tag("tool_response", {"tool_call_id": r.call_id, "name": r.name, "content": r.text}) for r in ordered]
+    return [{"from": "tool", "value": "\n".join(tags)}] if tags else []
 
 
 def _turn(message: Message, number: int) -> dict[str, str]:
@@ -189,10 +195,6 @@ def _numbered_parts(messages: Sequence[Message], start: int = 0) -> Iterator[tup
     for number, whole in enumerate(messages[start:], start + 1):
         for part in _apart(whole):
             yield number, part
-
-
-def _joined(answers: list[str]) -> list[dict[str, str]]:
-    return [{"from": "tool", "value": "\n".join(answers)}] if answers else []
 
 
 def _value(message: Message) -> str:

@@ -32,7 +32,8 @@ def _holds_turns(value: Mapping[str, object]) -> bool:
     listed = value.get(KEYS[0])
     if not isinstance(listed, list):
         return False
-    return not listed or any(isinstance(t, dict) and (_is_turn(t) or _WITH_ROLES.named(t)) for t in listed)
+    turns = [turn for turn in listed if isinstance(turn, dict)]
+    return not listed or any(TURNS.named(turn) or _WITH_ROLES.named(turn) for turn in turns)
 
 
 def _is_turn(value: Mapping[str, object]) -> bool:
