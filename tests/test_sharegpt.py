@@ -80,6 +80,12 @@ def test_it_is_told_by_its_keys(content):
     assert row.render([Kept(n) for n in range(len(row.conversation.messages if row.conversation else ()))]) == row.raw
 
 
+def test_the_first_object_with_turns_decides():
+    theirs, mine = b'{"messages": [{"role": "user", "content": "a"}]}\n', b'{"conversations": []}\n'
+    for content, name in ((theirs + mine, "openai-chat"), (b'{"id": 1}\n' + mine + theirs, "sharegpt")):
+        assert {row.format.name for row in rows(BytesIO(content), "x.jsonl")} == {name}
+
+
 # What is read.
 
 READ = {

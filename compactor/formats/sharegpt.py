@@ -24,8 +24,9 @@ KEYS = ("conversations",)
 
 
 def detect(values: Sequence[Mapping[str, object]]) -> bool:
-    """Tell from the first objects of a file whether it is ours."""
-    return any(_holds_turns(value) or _is_turn(value) for value in values)
+    """Tell from the first object of a file that holds turns at all whether it is ours."""
+    ours = ((_holds_turns(value) or _is_turn(value), openai_chat.TURNS.found_in(value)) for value in values)
+    return next((mine for mine, theirs in ours if mine or theirs), False)
 
 
 def _holds_turns(value: Mapping[str, object]) -> bool:
