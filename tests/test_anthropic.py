@@ -1,6 +1,5 @@
 """Anthropic Messages: which blocks are calls and results, where does the context begin, what bytes change?"""
 
-import asyncio
 import json
 from dataclasses import replace
 from io import BytesIO
@@ -8,22 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from compactor.attempt import compact_row
 from compactor.core.handoff import PREFIX, is_handoff
 from compactor.core.messages import CALL_REMOVED, Call, Handoff, Kept, Message, Result, Role, groups
 from compactor.core.prune import STUB_SENTENCE
-from compactor.core.settings import Settings, Trigger
+from compactor.core.settings import Trigger
 from compactor.core.tokens import PER_IMAGE
 from compactor.core.verify import broken
 from compactor.formats import rows
-from compactor.summarizers.extractive import Extractive
-from compactor.tokenizer import tokenizer
-from compactor.tools import Known, Native, Tools
+from tests.offline import compacted
 from tests.samples import anthropic as sample
 from tests.samples import talk
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "transcripts" / "anthropic"
-COUNT = tokenizer()
 
 
 def text(words):
@@ -57,16 +52,6 @@ def only(content, name="x.jsonl"):
 
 def read(*messages, **members):
     return only(request(*messages, tools=[{"name": "Read", "input_schema": {}}], **members)).conversation.messages
-
-
-def compacted(row, window=8_000, **more):
-    async def work():
-        offline = Extractive(COUNT)
-        settings = Settings(**{"context_window": window, "trigger_mode": Trigger.FORCE, **more})
-        tools = Tools(settings, COUNT, offline, offline, lambda: 0.0, asyncio.Semaphore(1), str, Native.REWRITE)
-        return await compact_row(row, Known("0" * 16, None, (), lambda: None), tools)
-
-    return asyncio.run(work())
 
 
 def untouched(row):

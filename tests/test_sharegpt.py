@@ -1,6 +1,5 @@
 """ShareGPT and Hermes trajectories: whose turn is it, what do tags hold, and are they balanced afterwards?"""
 
-import asyncio
 import json
 import re
 from io import BytesIO
@@ -10,24 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.attempt import compact_row
 from compactor.core.handoff import PREFIX, is_handoff
 from compactor.core.messages import CALL_REMOVED, Call, Handoff, Kept, Message, Result, Role, applied
 from compactor.core.prune import STUB_SENTENCE
-from compactor.core.settings import Settings, Trigger
+from compactor.core.settings import Trigger
 from compactor.core.verify import broken
 from compactor.formats import rows
 from compactor.formats.sharegpt_edits import kept_bytes
 from compactor.formats.sharegpt_tags import between, tagged, without
 from compactor.formats.sharegpt_turns import message
-from compactor.summarizers.extractive import Extractive
-from compactor.tokenizer import tokenizer
-from compactor.tools import Known, Native, Tools
+from tests.offline import compacted
 from tests.samples import sharegpt as sample
 from tests.samples.sharegpt import tag
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "transcripts" / "sharegpt"
-COUNT = tokenizer()
 
 
 def turn(speaker, value):
@@ -41,16 +36,6 @@ def row_of(*turns, **members):
 def only(content, name="x.jsonl"):
     [row] = rows(BytesIO(content), name)
     return row
-
-
-def compacted(row, **more):
-    async def work():
-        offline = Extractive(COUNT)
-        settings = Settings(**{"context_window": 8_000, "trigger_mode": Trigger.FORCE, **more})
-        tools = Tools(settings, COUNT, offline, offline, lambda: 0.0, asyncio.Semaphore(1), str, Native.REWRITE)
-        return await compact_row(row, Known("0" * 16, None, (), lambda: None), tools)
-
-    return asyncio.run(work())
 
 
 def call(name, **arguments):
