@@ -11,10 +11,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from compactor.errors import InputError, NotATranscript, UsageError
-from compactor.formats import claude_code, gemini_cli, gemini_contents, openai_chat, records
+from compactor.formats import anthropic, claude_code, gemini_cli, gemini_contents, openai_chat, records, sharegpt
 from compactor.formats.documents import Document, document
 from compactor.formats.layouts import ListLine
 from compactor.formats.row import Fault, Format, Lines, Marked, Row
+from compactor.formats.strangers import stranger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Fault", "Format", "Marked", "Row", "Standing", "format_named", "rows"]
 
 # The last one is for whatever is no other: plain messages with a role.
-FORMATS: tuple[Format, ...] = (claude_code.FORMAT, gemini_cli.FORMAT, gemini_contents.FORMAT, openai_chat.FORMAT)
+FORMATS: tuple[Format, ...] = (
+    anthropic.FORMAT,
+    claude_code.FORMAT,
+    gemini_cli.FORMAT,
+    gemini_contents.FORMAT,
+    sharegpt.FORMAT,
+    openai_chat.FORMAT,
+)
 
 # A file tells what it is in its beginning: so many lines, or so many bytes, whichever comes first.
 LOOK_AHEAD_LINES = 100
@@ -146,6 +154,8 @@ def _told(values: Sequence[Mapping[str, object]], name: str, ahead: Sequence[Rec
     if len(found) > 1:
         names = " or ".join(f.name for f in found)
         raise InputError(f"{name}: this could be {names}", "say which with --format")
+    if not found and (known_as := stranger(values)):
+        raise NotATranscript(f"{name}: {known_as.what}", known_as.next_step)
     if not found:
         known = "; ".join(f"{f.title}: {f.expects}" for f in FORMATS)
         raise NotATranscript(f"{name}: {_seen(ahead, values)}", f"expected one of: {known}")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from compactor.core.handoff import KNOWN_PREFIXES
 from compactor.core.messages import Message, Role
-from compactor.formats.claude_code_blocks import Content, content_of, joined
+from compactor.formats.anthropic_blocks import Content, joined
+from compactor.formats.claude_code_blocks import content_of, says_nothing
 from compactor.formats.openai_messages import MalformedError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def turns(tree: Tree) -> tuple[tuple[Turn, ...], Mapping[int, MalformedError]]:
         except MalformedError as error:
             bad[node.ordinal] = error
             continue
-        if content and not content.says_nothing:
+        if content and not says_nothing(content):
             contents[node.ordinal] = content
     return tuple(_Reader(tree, contents, [node.ordinal for node in beside]).turns()), bad
 
