@@ -11,7 +11,16 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from compactor.errors import InputError, NotATranscript, UsageError
-from compactor.formats import anthropic, claude_code, gemini_cli, gemini_contents, openai_chat, records, sharegpt
+from compactor.formats import (
+    anthropic,
+    claude_code,
+    gemini_cli,
+    gemini_contents,
+    langchain,
+    openai_chat,
+    records,
+    sharegpt,
+)
 from compactor.formats.documents import Document, document
 from compactor.formats.layouts import ListLine
 from compactor.formats.row import Fault, Format, Lines, Marked, Row
@@ -31,6 +40,7 @@ FORMATS: tuple[Format, ...] = (
     claude_code.FORMAT,
     gemini_cli.FORMAT,
     gemini_contents.FORMAT,
+    langchain.FORMAT,
     sharegpt.FORMAT,
     openai_chat.FORMAT,
 )
@@ -133,7 +143,9 @@ def _is_document(ahead: Sequence[Record]) -> bool:
     """Tell whether the first line opens a JSON value that goes on in the next, or is an array."""
     first = next((record for record in ahead if record.raw.strip()), None)
     opens = first is not None and first.raw.lstrip(b"\xef\xbb\xbf \t").startswith((b"[", b"{"))
-    return bool(opens and first and first.problem)
+    if not (opens and first):
+        return False
+    return bool(first.problem) or (first.value is not records.MISSING and records.BARE in first.value)
 
 
 def _ahead(found: Iterator[Record]) -> list[Record]:

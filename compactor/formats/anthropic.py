@@ -42,14 +42,14 @@ def detect(values: Sequence[Mapping[str, object]]) -> bool:
 
 
 def _turns(value: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    listed = value["messages"] if TURNS.key(value) else [value]
-    for turn in listed if isinstance(listed, list) else ():
+    listed = TURNS.listed(value)
+    for turn in [value] if listed is None else listed:
         if isinstance(turn, dict) and TURNS.named(turn):
             yield turn
 
 
 def _is_request(value: Mapping[str, object]) -> bool:
-    if not TURNS.key(value):
+    if TURNS.listed(value) is None:
         return False
     tools = value.get("tools")
     schemas = isinstance(tools, list) and any(isinstance(t, dict) and "input_schema" in t for t in tools)

@@ -15,7 +15,7 @@ from compactor.formats.answers import with_answers
 from compactor.formats.jsonbytes import elements, members, patched, rebuilt, rewritten, whole
 from compactor.formats.openai_messages import MalformedError
 from compactor.formats.order import arranged
-from compactor.formats.records import MISSING, brief
+from compactor.formats.records import BARE, MISSING, brief
 from compactor.formats.row import Fault
 
 if TYPE_CHECKING:
@@ -53,15 +53,20 @@ class Turns:
         """Tell whether `value` is meant as a turn."""
         return isinstance(value.get(self.speaker), str)
 
-    def key(self, value: Mapping[str, object]) -> str:
-        """Give the key under which `value` holds a list of turns, or ""."""
-        return next((key for key in self.keys if isinstance(value.get(key), list)), "")
+    def key(self, value: Mapping[str, object]) -> str | None:
+        """Give the key under which `value` holds a list of turns; None if it holds none."""
+        return next((key for key in (*self.keys, BARE) if isinstance(value.get(key), list)), None)
+
+    def listed(self, value: Mapping[str, object]) -> list[object] | None:
+        """Give the list of turns that `value` holds; None if it holds none."""
+        key = self.key(value)
+        found = None if key is None else value[key]
+        return found if isinstance(found, list) else None
 
     def found_in(self, value: Mapping[str, object]) -> bool:
         """Tell whether `value` is a turn, or holds a list of turns or an empty one."""
-        key = self.key(value)
-        listed = value[key] if key else None
-        if not isinstance(listed, list):
+        listed = self.listed(value)
+        if listed is None:
             return self.named(value)
         return not listed or any(isinstance(turn, dict) and self.named(turn) for turn in listed)
 
@@ -71,7 +76,7 @@ class Turns:
         rest = iter(records)
         for record in rest:
             ahead.append(record)
-            if record.value is not MISSING and self.key(record.value):
+            if record.value is not MISSING and self.key(record.value) is not None:
                 yield from (_listing(r, name, self) for r in chain(ahead, rest))
                 return
             if record.value is not MISSING and self.named(record.value):
@@ -128,7 +133,7 @@ class ListLine:
         """Write the record with `pieces` for its messages; nothing but the list of turns changes."""
         if self.conversation is None:
             return self.raw
-        span = members(self.raw, whole(self.raw))[self.key]
+        span = whole(self.raw) if self.key == BARE else members(self.raw, whole(self.raw))[self.key]
         raws = [element.of(self.raw) for element in elements(self.raw, span)]
         listed = [p for p in pieces if not (self.led and isinstance(p, Kept) and p.index == 0)]
         places = arranged(self.indexes, listed)
@@ -167,6 +172,7 @@ def _sequence(records: tuple[Record, ...], name: str, sheet: Sheet, turns: Turns
     messages: list[Message] = []
     indexes: list[int | None] = []
     gaps: set[int] = set()
+    turns = turns.like([record.value for record in records]) if turns.like else turns
     lines = [_line(record, f"{name}:{record.line}", turns) for record in records]
     start = _beginning([record.value for record in records], turns)
     ignored = frozenset(n for n in range(start) if lines[n].message)
@@ -206,9 +212,9 @@ def _listing(record: Record, name: str, turns: Turns) -> ListLine:
         return ListLine(turns, record.raw, faults=(Fault(where, record.problem),) if record.problem else ())
     key = turns.key(record.value)
     try:
-        listed = _listed(record.value, key or turns.keys[0])
+        listed = _listed(record.value, turns.keys[0] if key is None else key)
         turns = turns.like(listed) if turns.like else turns
-        found = [_element(value, f"$.{key}[{n}]", turns) for n, value in enumerate(listed)]
+        found = [_element(value, f"${f'.{key}' if key else ''}[{n}]", turns) for n, value in enumerate(listed)]
         preamble = turns.preamble(record.value)
         lead = turns.lead(record.value) if turns.lead else None
     except MalformedError as error:
@@ -220,7 +226,7 @@ def _listing(record: Record, name: str, turns: Turns) -> ListLine:
     ordinals = iter(range(1 if lead else 0, len(messages)))
     indexes = tuple(next(ordinals) if m else None for m in stands)
     conversation = Conversation(with_answers(messages), preamble, name=where)
-    return ListLine(turns, record.raw, conversation, (), indexes, key, ignored, bool(lead))
+    return ListLine(turns, record.raw, conversation, (), indexes, key or BARE, ignored, bool(lead))
 
 
 def _listed(value: Mapping[str, object], key: str) -> list[object]:
