@@ -22,7 +22,7 @@ from pathlib import Path
 
 from compactor.core.handoff import PREFIX
 from tests.running import compactor
-from tests.samples import claude_code, gemini_cli
+from tests.samples import claude_code, codex, gemini_cli
 
 CLIENTS = Path(tempfile.gettempdir()) / "compactor-resume-clients"
 ASKED = "reply OK"
@@ -300,6 +300,89 @@ def _claude_turns(body):
                 tuple(block["tool_use_id"] for block in blocks if block["type"] == "tool_result"),
             )
         )
+    return turns
+
+
+# Codex
+
+
+def check_codex():
+    """Resume by rewrite and append, and once more what the client itself has then made of it."""
+    tail = "Done with search in turn 13"
+    again = "Done with cache in turn 113"
+    with tempfile.TemporaryDirectory() as name:
+        room = Path(name)
+        for native in ("rewrite", "append"):
+            content = compacted(room / native, codex.long(14), codex.SAMPLE.file, native)
+            requests, written = resume_codex(room / f"{native}-home", content)
+            yield judged("Codex", native, requests, tail)
+            grown = codex.grown(written, 14)
+            content = compacted(room / f"{native}-again", grown, codex.SAMPLE.file, native)
+            requests, _ = resume_codex(room / f"{native}-again-home", content)
+            yield judged("Codex", f"{native}, resumed, {native}", requests, again)
+
+
+def resume_codex(home, content):
+    """Resume a session in Codex; the requests that it sends, and the session as it then stands in its file."""
+    program = installed("@openai/codex@0.171.0", "codex")
+    work, folder = home / "work", home / ".codex" / "sessions" / "2026" / "03" / "01"
+    work.mkdir(parents=True)
+    folder.mkdir(parents=True)
+    session = folder / codex.SAMPLE.file
+    session.write_bytes(content.replace(b'"model_provider":"openai"', b'"model_provider":"stand-in"'))
+    with model(_codex_answer) as (address, asked):
+        settings = [
+            'model = "stand-in-1"', 'model_provider = "stand-in"', 'approval_policy = "never"',
+            'sandbox_mode = "read-only"', "check_for_update_on_startup = false",
+            "[analytics]", "enabled = false",
+            "[model_providers.stand-in]", 'name = "stand-in"', f'base_url = "{address}/v1"',
+            'wire_api = "responses"', "requires_openai_auth = false",
+        ]  # fmt: skip
+        (home / ".codex" / "config.toml").write_text("\n".join(settings))
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home / ".codex")}
+        command = [program, "exec", "--skip-git-repo-check", "resume", codex.META["id"], ASKED]
+        done = subprocess.run(
+            command, check=False, cwd=work, env=environment, capture_output=True, text=True, timeout=180,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    requests = [_codex_turns(body) for path, body in asked if path.endswith("/responses")]
+    if not requests:
+        print(done.stdout + done.stderr, file=sys.stderr)
+    return requests, session.read_bytes().replace(b'"model_provider":"stand-in"', b'"model_provider":"openai"')
+
+
+def _codex_answer(_, __):
+    words = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+    words |= {"content": [{"type": "output_text", "text": "OK", "annotations": []}]}
+    usage = {"input_tokens": 1000, "output_tokens": 5, "total_tokens": 1005}
+    usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    response = {"id": "resp_1", "object": "response", "status": "completed", "output": [words], "usage": usage}
+    events: list[dict[str, object]] = [
+        {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": words},
+        {"type": "response.completed", "response": response},
+    ]
+    lines = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]
+    return "text/event-stream", "".join(lines).encode()
+
+
+def _codex_turns(body):
+    """Give the items of a request as turns: those of one side that follow each other are one."""
+    turns: list[Sent] = []
+    for item in body["input"]:
+        kind = item["type"]
+        if kind == "reasoning":
+            continue
+        words = "\n".join(part.get("text", "") for part in item.get("content") or ()).strip()
+        role = "assistant" if item.get("role") == "assistant" or kind.endswith("_call") else "user"
+        calls = (item["call_id"],) if kind.endswith("_call") and "call_id" in item else ()
+        results = (item["call_id"],) if kind.endswith("_output") else ()
+        if turns and turns[-1].role == role:
+            last = turns.pop()
+            both = "\n".join(filter(None, (last.text, words)))
+            turns.append(Sent(role, both, last.calls + calls, last.results + results))
+        else:
+            turns.append(Sent(role, words, calls, results))
     return turns
 
 

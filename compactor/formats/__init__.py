@@ -14,10 +14,12 @@ from compactor.errors import InputError, NotATranscript, UsageError
 from compactor.formats import (
     anthropic,
     claude_code,
+    codex,
     gemini_cli,
     gemini_contents,
     langchain,
     openai_chat,
+    openai_responses,
     records,
     sharegpt,
 )
@@ -38,9 +40,11 @@ __all__ = ["FORMATS", "Fault", "Format", "Marked", "Row", "Standing", "format_na
 FORMATS: tuple[Format, ...] = (
     anthropic.FORMAT,
     claude_code.FORMAT,
+    codex.FORMAT,
     gemini_cli.FORMAT,
     gemini_contents.FORMAT,
     langchain.FORMAT,
+    openai_responses.FORMAT,
     sharegpt.FORMAT,
     openai_chat.FORMAT,
 )
