@@ -6,17 +6,17 @@ user's own words: it is `shown`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from compactor.core.messages import Call, Result
 from compactor.formats import media
-from compactor.formats.blocks import Content, joined
 from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from compactor.formats.claude_code_tree import Node
 
@@ -37,10 +37,27 @@ SPEAKING_EVENTS = frozenset({"SessionStart", "UserPromptSubmit"})
 EMPTY = "(no content)"  # what the client writes for an answer without words, and leaves out when it sends
 
 
-def says_nothing(content: Content) -> bool:
-    """Tell whether the client would send nothing of it."""
-    words = "".join(content.texts).strip()
-    return words in {"", EMPTY} and not (content.shown or content.reasoning or content.calls or content.results)
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the blocks of one record, or several, hold."""
+
+    texts: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    reasoning: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+    results: tuple[Result, ...] = ()
+    tokens: int = 0
+
+    @property
+    def says_nothing(self) -> bool:
+        """Tell whether the client would send nothing of it."""
+        words = "".join(self.texts).strip()
+        return words in {"", EMPTY} and not (self.shown or self.reasoning or self.calls or self.results)
+
+    @property
+    def only_results(self) -> bool:
+        """Tell whether it is results and nothing else."""
+        return bool(self.results) and not (self.texts or self.shown)
 
 
 class Voice(Enum):
@@ -80,6 +97,19 @@ def _words(value: object, path: str, voice: Voice) -> Content:
     return joined(
         _text(block, voice) if isinstance(block, str) else _block(block, f"{path}[{n}]", voice)
         for n, block in enumerate(value)
+    )
+
+
+def joined(parts: Iterable[Content]) -> Content:
+    """Join the contents of several blocks or records."""
+    listed = list(parts)
+    return Content(
+        tuple(t for p in listed for t in p.texts),
+        tuple(t for p in listed for t in p.shown),
+        tuple(t for p in listed for t in p.reasoning),
+        tuple(c for p in listed for c in p.calls),
+        tuple(r for p in listed for r in p.results),
+        sum(p.tokens for p in listed),
     )
 
 
