@@ -53,7 +53,7 @@ def told(report: Report, plan: Plan, result: Compacted | Rejected, written: Writ
         report = replace(report, after_least=before, after_most=before)
         if report.outcome is Outcome.FAILED:
             return report
-        return replace(report, outcome=Outcome.UNTOUCHED, why=result.why)
+        return replace(report, outcome=Outcome.FAILED if result.missed else Outcome.UNTOUCHED, why=result.why)
     if report.outcome is Outcome.SUMMARISED and result.generation is None:
         report = replace(report, outcome=Outcome.PRUNED)
     number = result.generation.number if result.generation else report.generation

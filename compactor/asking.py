@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from compactor.core.settings import OnFailure
 from compactor.core.state import cooling
+from compactor.core.summary import Summary
 from compactor.errors import SummarizerUnavailable, SummaryError
 from compactor.summarizers import Usage, summarise
 
@@ -14,13 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compactor.core.prompt import Request
-    from compactor.core.summary import Summary
+    from compactor.summarizers import Summarizer
     from compactor.tools import Known, Tools
+
+
+# What reports and sidecars call it when no model has a part in a summary.
+OFFLINE = "extractive"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A summary and how it was made, or why there is none; `tried` is False if nothing was asked."""
+    """What a summarizer replied and how, or why there is nothing; `tried` is False if nothing was asked.
+
+    An empty summary is the reply where code alone is to write one.
+    """
 
     summary: Summary | None
     made: Mapping[str, object] = field(default_factory=dict)
@@ -30,16 +38,17 @@ class Written:
 
 
 async def ask(request: Request, known: Known, tools: Tools) -> Written:
-    """Get a summary, or the reason why there is none; with `on_failure` extract the offline summarizer stands in."""
-    written = await _asked(request, known, tools)
+    """Get a reply, or the reason why there is none; with `on_failure` extract code alone stands in."""
+    if tools.summarizer is None:
+        return Written(Summary({}), {"summarizer": OFFLINE})
+    written = await _asked(tools.summarizer, request, known, tools)
     if written.summary is None and tools.settings.on_failure is OnFailure.EXTRACT:
-        reply, _ = await summarise(tools.offline, request, tools.count, tools.mask)
-        made = {"summarizer": tools.offline.name, "instead_of": tools.summarizer.name, "because": written.failure}
-        return replace(written, summary=reply, made=made)
+        made = {"summarizer": OFFLINE, "instead_of": tools.summarizer.name, "because": written.failure}
+        return replace(written, summary=Summary({}), made=made)
     return written
 
 
-async def _asked(request: Request, known: Known, tools: Tools) -> Written:
+async def _asked(summarizer: Summarizer, request: Request, known: Known, tools: Tools) -> Written:
     own = known.own
     wait = cooling(own, tools.clock(), tools.settings.cooldown)
     if wait and own and own.failure:
@@ -49,11 +58,11 @@ async def _asked(request: Request, known: Known, tools: Tools) -> Written:
         if tools.breaker.why:
             return Written(None, failure=tools.breaker.why)
         try:
-            summary, usage = await summarise(tools.summarizer, request, tools.count, tools.mask)
+            summary, usage = await summarise(summarizer, request, tools.count, tools.mask)
         except SummarizerUnavailable as error:
             tools.breaker.why = str(error)
             return Written(None, failure=str(error))
         except SummaryError as error:
             return Written(None, failure=str(error), tried=True)
-    made = {"summarizer": tools.summarizer.name, "usage": asdict(usage)}
+    made = {"summarizer": summarizer.name, "usage": asdict(usage)}
     return Written(summary, made, usage, tried=True)

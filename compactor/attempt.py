@@ -13,17 +13,23 @@ from typing import TYPE_CHECKING
 from compactor.account import expected, left, planned, told, unreadable
 from compactor.asking import Written, ask
 from compactor.core.finish import Compacted, Rejected, finish
-from compactor.core.messages import Handoff
+from compactor.core.messages import Handoff, Message
 from compactor.core.plan import Step, make_plan
 from compactor.core.settings import OnFailure
 from compactor.core.state import Entry, Failure, extended
+from compactor.core.summary import Summary
 from compactor.core.verify import result_messages, rewritten
 from compactor.formats import Marked
 from compactor.formats.convert import CannotConvertError, Target, converted
 from compactor.tools import Done, Native
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compactor.core.merge import Merged
     from compactor.core.plan import Plan
+    from compactor.core.prompt import Request
+    from compactor.core.report import Report
     from compactor.formats import Standing
     from compactor.tools import Known, Tools
 
@@ -41,10 +47,10 @@ async def compact_row(row: Standing, known: Known, tools: Tools) -> Done:
     """Compact one row."""
     conversation = row.conversation
     if conversation is None:
-        return Done(_as_came(row, tools), unreadable(row))
+        return _as_came(row, tools, unreadable(row))
     plan = await asyncio.to_thread(make_plan, conversation, known.candidates, tools.settings, tools.count)
     if why := _unfit(row, plan, tools):
-        return Done(_as_came(row, tools), left(planned(row, known, tools, plan), why))
+        return _as_came(row, tools, left(planned(row, known, tools, plan), why))
     written = await ask(plan.request, known, tools) if plan.request else Written(None)
     return await asyncio.to_thread(_finished, row, known, tools, plan, written)
 
@@ -55,9 +61,12 @@ def _unfit(row: Standing, plan: Plan, tools: Tools) -> str:
         return f"{row.format.title} has no mark for a compaction to append; use --native rewrite"
     if tools.to is Target.SAME:
         return ""
+    if row.faults:
+        return f"it cannot be written as {tools.to}: a part of it could not be read"
     kept = plan.conversation.messages
     if plan.scene and plan.step is Step.SUMMARISE:
-        kept = (*plan.scene.turns[: plan.head], *plan.scene.turns[plan.tail :])
+        handoff = Message(plan.role, "a summary")
+        kept = (*plan.scene.turns[: plan.head], handoff, *plan.scene.turns[plan.tail :])
     try:
         converted(plan.conversation, kept, tools.to)
     except CannotConvertError as error:
@@ -65,25 +74,44 @@ def _unfit(row: Standing, plan: Plan, tools: Tools) -> str:
     return ""
 
 
-def _as_came(row: Standing, tools: Tools) -> bytes:
-    """Give the bytes of a row that is left alone; in another format there is no place for them."""
-    return row.raw if tools.to is Target.SAME else b""
+def _as_came(row: Standing, tools: Tools, report: Report) -> Done:
+    """Leave a row alone; in another format there is no place for its bytes, so it is left out."""
+    content = row.raw if tools.to is Target.SAME else b""
+    return Done(content, replace(report, bytes_after=len(content)))
 
 
 def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Written) -> Done:
     report = planned(row, known, tools, plan)
     made = {**written.made, "encoding": tools.count.name}
-    result = finish(plan, written.summary, made, tools.settings, tools.count)
-    if isinstance(result, Rejected) and written.summary is not None:
+    kept = _merged(plan.request, written.summary, tools)
+    result = finish(plan, kept, made, tools.settings, tools.count)
+    if kept is not None and kept.left_out:
+        what = f"left {len(kept.left_out)} lines of the reply out: they name what is nowhere in the conversation"
+        report = replace(report, note="; ".join(filter(None, (report.note, what))))
+    if isinstance(result, Rejected) and kept is not None and not result.missed:
         report = replace(report, note=result.why)
         result = finish(plan, None, made, replace(tools.settings, on_failure=OnFailure.KEEP), tools.count)
     if tools.native is Native.APPEND and isinstance(result, Compacted) and not _marks(result):
         result = Rejected("pruning alone cannot be appended; use --native rewrite, or --force")
     content = _rendered(row, plan, result, tools)
     if isinstance(content, Rejected):
-        return Done(_as_came(row, tools), left(report, content.why))
+        return _as_came(row, tools, left(report, content.why))
     report = replace(told(report, plan, result, written), bytes_after=len(content))
     return Done(content, report, _entry(known, tools, plan, result, written))
+
+
+def _merged(request: Request | None, reply: Summary | None, tools: Tools) -> Merged | None:
+    """Join a reply with the facts that code keeps; secrets in what code has quoted are masked like any other."""
+    if request is None or reply is None:
+        return None
+    from compactor.core.merge import merged  # noqa: PLC0415 - start-up time: 40 ms of patterns
+
+    kept = merged(request, reply, tools.count)
+    return replace(kept, summary=_masked(kept.summary, tools.mask), ledger=_masked(kept.ledger, tools.mask))
+
+
+def _masked(summary: Summary, mask: Callable[[str], str]) -> Summary:
+    return Summary({key: tuple(map(mask, lines)) for key, lines in summary.sections.items()})
 
 
 def _marks(result: Compacted) -> bool:
@@ -95,7 +123,10 @@ def _rendered(row: Standing, plan: Plan, result: Compacted | Rejected, tools: To
     before = plan.conversation
     meant = before.messages if isinstance(result, Rejected) else result_messages(before, result.pieces)
     if tools.to is not Target.SAME:
-        return converted(before, meant, tools.to)
+        try:
+            return converted(before, meant, tools.to)
+        except CannotConvertError as error:  # a summary may quote what the target takes for its own
+            return Rejected(f"it cannot be written as {tools.to}: {error}")
     if isinstance(result, Rejected):
         return row.raw
     content = row.append(result.pieces) if tools.native is Native.APPEND else row.render(result.pieces)

@@ -54,6 +54,7 @@ class Options:
         Native.REWRITE, "rewrite (smaller file that its tool still resumes) or append (old records, then its own mark)"
     )
     to: Target = _option(Target.SAME, "write another format, a conversation a line: openai, anthropic or sharegpt")
+    pin_file: str = _option("", "file of regular expressions as for --pin, one a line")
     lock_timeout: float = _option(10.0, "seconds to wait for another run on the same file")
     jobs: int = _option(4, "summarizer calls in flight at once")
 
@@ -84,9 +85,20 @@ def resolve(
         {n: v for n, v in flags.items() if v is not None},
     ]
     merged = {n: _converted(n, v, kinds[n]) for layer in layers for n, v in layer.items()}
+    if file := merged.get("pin_file"):
+        merged["pin"] = "|".join(filter(None, (merged.get("pin", ""), *_patterns(Path(file)))))
     settings = {f.name: merged[f.name] for f in public(Settings) if f.name in merged}
     options = {f.name: merged[f.name] for f in public(Options) if f.name in merged}
     return settings, options, frozenset(merged)
+
+
+def _patterns(path: Path) -> Iterator[str]:
+    """Read regular expressions, one a line; blank lines and those that begin with # are none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {error}", "name a file of regular expressions, one a line") from error
+    return (f"(?:{line.strip()})" for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 
 def _typed(kind: type) -> Iterator[tuple[Any, type]]:

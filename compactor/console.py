@@ -48,7 +48,7 @@ class Console:
     def heard(self, report: Report) -> None:
         """Say what became of a conversation: always if something is wrong with it, else as far as asked."""
         for fault in report.faults:
-            self._say(f"compactor: {fault} (left as it came)")
+            self._say(f"compactor: {fault} ({_left(report)})")
         if report.outcome in (Outcome.FAILED, Outcome.LEFT):
             self._say(f"compactor: {report.name}: {_failure(report)}")
         elif self.talk >= Talk.VERBOSE or (self.talk and report.outcome not in _DULL):
@@ -81,8 +81,13 @@ class Console:
 _DULL = (Outcome.UNTOUCHED, Outcome.UNREADABLE)
 
 
+def _left(report: Report) -> str:
+    """Say where a conversation is that nothing was done with; written in another format it is nowhere."""
+    return "left out" if report.bytes_before and report.bytes_after == 0 else "left as it came"
+
+
 def _failure(report: Report) -> str:
-    left = "left as it came"
+    left = _left(report)
     if report.outcome is Outcome.FAILED and report.before and report.after_most and report.after_most < report.before:
         left = f"only pruned, {_change(report)}" if report.pruned == report.after_most else f"cut, {_change(report)}"
     return f"{report.why} ({left})"

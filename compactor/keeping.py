@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactor.archive import Frame, frames, restored
-from compactor.core.handoff import is_handoff, write
+from compactor.core.handoff import is_handoff
 from compactor.core.messages import Kept
 from compactor.core.state import locate
 from compactor.core.tokens import costs, preamble_cost
@@ -84,7 +84,7 @@ def _broken(row: Standing, conversation: Conversation, sidecar: Sidecar) -> Iter
     if row.render([Kept(n) for n in range(len(messages))]) != row.raw:
         yield f"{name}: it does not leave byte for byte"
     entries = sidecar.candidates(sidecar.key(messages), messages)
-    known = {write(g.notes) for entry in entries for g in entry.generations}
+    known = {g.handoff for entry in entries for g in entry.generations}
     if entries and any(is_handoff(m) and m.text not in known for m in messages):
         yield f"{name}: its handoff is not in {sidecar.path}"
 

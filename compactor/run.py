@@ -62,7 +62,8 @@ class Run:
         """Do every job, a few at a time; a job that fails leaves the others alone."""
         self.ending.of.update({job.name: [] for job in jobs})
         await side_by_side([partial(self._job, job) for job in jobs], FILES_IN_FLIGHT)
-        await self.tools.summarizer.close()
+        if self.tools.summarizer:
+            await self.tools.summarizer.close()
         self.ending.interrupted = self.stop.is_set()
         self.ending.unavailable = bool(self.tools.breaker.why)
         return self.ending

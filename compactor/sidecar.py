@@ -9,16 +9,17 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.resources import files as package_files
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import orjson
 
-from compactor.core.handoff import Notes, is_handoff, write
+from compactor.core.handoff import is_handoff
 from compactor.core.messages import Role
-from compactor.core.state import Covered, Entry, Failure, Generation, key_of
-from compactor.core.summary import SECTIONS, Summary
+from compactor.core.state import key_of
+from compactor.core.summary import SECTIONS
+from compactor.entries import VERSION, entry_from, entry_to
 from compactor.errors import OutputError, StateError
 from compactor.files import atomic
 
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from compactor.core.messages import Message
-
-VERSION = 1
+    from compactor.core.state import Entry, Generation
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Sidecar:
     def _handoffs(self) -> Mapping[str, str]:
         if not self._by_handoff:
             newest = ((k, e.generations[-1]) for k, e in self.loaded.items() if e.generations)
-            self._by_handoff = {write(generation.notes): key for key, generation in newest}
+            self._by_handoff = {generation.handoff: key for key, generation in newest}
         return self._by_handoff
 
     def prepare(self) -> None:
@@ -179,7 +179,8 @@ def _possible(generation: Generation) -> bool:
     covered = generation.covered
     counts = generation.number > 0 and covered.count > 0 and covered.tokens >= 0
     spoken = generation.role in (Role.USER, Role.ASSISTANT)
-    return counts and spoken and generation.notes.summary.sections.keys() <= {s.key for s in SECTIONS}
+    told = {*generation.notes.summary.sections, *(generation.ledger.sections if generation.ledger else ())}
+    return counts and spoken and told <= {s.key for s in SECTIONS}
 
 
 def _complaint(line: bytes, error: Exception) -> str:
@@ -193,56 +194,3 @@ def _complaint(line: bytes, error: Exception) -> str:
     schema = orjson.loads(package_files("compactor").joinpath("schemas/state.json").read_bytes())
     found = next(iter(jsonschema.Draft202012Validator(schema).iter_errors(value)), None)
     return f"{found.json_path}: {found.message[:200]}" if found else str(error)
-
-
-def entry_to(entry: Entry) -> dict[str, Any]:
-    """Turn an entry into the JSON object of schemas/state.json."""
-    failure = entry.failure
-    return {
-        "version": VERSION,
-        "key": entry.key,
-        "generations": [_generation_to(g) for g in entry.generations],
-        "failure": None if failure is None else {"at": failure.at, "why": failure.why},
-    }
-
-
-def _generation_to(generation: Generation) -> dict[str, Any]:
-    covered = generation.covered
-    return {
-        "number": generation.number,
-        "covered": asdict(covered),
-        "role": str(generation.role),
-        "summary": {k: list(v) for k, v in generation.notes.summary.sections.items()},
-        "quote": generation.notes.quote,
-        "stubbed": [list(s) for s in generation.stubbed],
-        "made": dict(generation.made),
-    }
-
-
-def entry_from(value: Mapping[str, Any]) -> Entry:
-    """Read an entry back; raises KeyError, TypeError or ValueError where the object is not of the schema."""
-    failure = value["failure"]
-    return Entry(
-        str(value["key"]),
-        tuple(_generation_from(g) for g in value["generations"]),
-        None if failure is None else Failure(float(failure["at"]), str(failure["why"])),
-    )
-
-
-def _generation_from(value: Mapping[str, Any]) -> Generation:
-    covered = value["covered"]
-    sections = {str(k): tuple(map(str, lines)) for k, lines in value["summary"].items()}
-    return Generation(
-        int(value["number"]),
-        Covered(
-            int(covered["count"]),
-            int(covered["tokens"]),
-            str(covered["first"]),
-            str(covered["chain"]),
-            int(covered.get("start", 0)),
-        ),
-        Role(value["role"]),
-        Notes(Summary(sections), str(value["quote"])),
-        tuple((int(after), int(ordinal)) for after, ordinal in value["stubbed"]),
-        dict(value["made"]),
-    )

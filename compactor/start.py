@@ -10,12 +10,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from compactor.asking import OFFLINE
 from compactor.config import Options, SummarizerKind
 from compactor.formats import format_named
 from compactor.job import Act, Archive, Care, Earlier
 from compactor.redact import masker
 from compactor.run import Run
-from compactor.summarizers.extractive import Extractive
 from compactor.tokenizer import tokenizer
 from compactor.tools import Tools
 
@@ -46,13 +46,11 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     count = tokenizer(options.encoding or None, options.model if "model" in given else None)
-    offline = Extractive(count)
     kind = _kind(options, given)
     tools = Tools(
         settings,
         count,
-        _summarizer(kind, options, offline),
-        offline,
+        _summarizer(kind, options),
         time.time,
         asyncio.Semaphore(options.jobs),
         masker(),
@@ -63,7 +61,7 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
     form = format_named(options.format) if options.format else None
     ending = await Run(act, earlier, tools, sys.stdout.buffer, console, stop, form, care).over(jobs)
     chosen = options.summarizer is SummarizerKind.EXTRACTIVE
-    if kind is SummarizerKind.EXTRACTIVE and not chosen and any(r.summarizer == offline.name for r in ending.reports):
+    if kind is SummarizerKind.EXTRACTIVE and not chosen and any(r.summarizer == OFFLINE for r in ending.reports):
         console.note("compactor: no endpoint is configured, so summaries were extracted offline (see --summarizer)")
     return ending
 
@@ -79,7 +77,7 @@ def _kind(options: Options, given: frozenset[str]) -> SummarizerKind:
     return SummarizerKind.EXTRACTIVE
 
 
-def _summarizer(kind: SummarizerKind, options: Options, offline: Extractive) -> Summarizer:
+def _summarizer(kind: SummarizerKind, options: Options) -> Summarizer | None:
     if kind is SummarizerKind.COMMAND:
         from compactor.summarizers.command import CommandSummarizer  # noqa: PLC0415 - start-up time
 
@@ -89,4 +87,4 @@ def _summarizer(kind: SummarizerKind, options: Options, offline: Extractive) -> 
 
         endpoint = Endpoint(options.model, options.base_url or None, options.timeout, options.retries)
         return EndpointSummarizer(endpoint)
-    return offline
+    return None

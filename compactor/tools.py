@@ -37,13 +37,13 @@ class Breaker:
 class Tools:
     """What an attempt works with.
 
+    `summarizer` None means that code alone writes the summaries;
     `clock` gives seconds since the epoch; `calls` bounds the calls in flight; `mask` takes out secrets.
     """
 
     settings: Settings
     count: Count
-    summarizer: Summarizer
-    offline: Summarizer
+    summarizer: Summarizer | None
     clock: Callable[[], float]
     calls: asyncio.Semaphore
     mask: Callable[[str], str]

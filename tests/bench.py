@@ -17,7 +17,6 @@ from compactor.core.settings import Settings
 from compactor.core.tokens import costs, upper_bound
 from compactor.formats import rows
 from compactor.redact import masker
-from compactor.summarizers.extractive import Extractive
 from compactor.tokenizer import tokenizer
 from compactor.tools import Known, Tools
 
@@ -37,8 +36,7 @@ def best(work: Callable[[], object]) -> float:
 
 
 def compacted(row, settings: Settings) -> object:
-    offline = Extractive(COUNT)
-    tools = Tools(settings, COUNT, offline, offline, lambda: 0.0, asyncio.Semaphore(1), masker())
+    tools = Tools(settings, COUNT, None, lambda: 0.0, asyncio.Semaphore(1), masker())
     return asyncio.run(compact_row(row, Known("0" * 16, None, (), lambda: None), tools))
 
 

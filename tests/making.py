@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from compactor.core.finish import Compacted, Rejected, finish
 from compactor.core.handoff import PREFIX, Notes, write
+from compactor.core.merge import Merged
 from compactor.core.messages import Call, Conversation, Message, Result, Role
 from compactor.core.plan import Plan, make_plan
 from compactor.core.settings import OnFailure, Settings, StubStyle, Trigger
@@ -63,8 +64,8 @@ def conversation(*messages, preamble="", gaps=()):
     return Conversation(messages, preamble, frozenset(gaps), "chat.jsonl")
 
 
-def handoff(summary, quote="", role=Role.USER):
-    return Message(role, write(Notes(summary, quote)))
+def handoff(summary, quote="", role=Role.USER, as_of=0):
+    return Message(role, write(Notes(summary, quote), as_of))
 
 
 def sections(**lines):
@@ -117,13 +118,18 @@ class Run:
         return self.result.generation if isinstance(self.result, Compacted) else None
 
 
+def with_no_facts(summary):
+    """What a merge gives where code knows nothing beside `summary`; None stays None."""
+    return summary and Merged(summary, Summary({}))
+
+
 def run(messy, settings, entry=None, count=COUNT, summarizer=written):
     """Plan, summarise if that is asked, finish; as a run does it for one conversation."""
     if not isinstance(messy, Conversation):
         messy = conversation(*messy)
     plan = make_plan(messy, (entry,) if entry else (), settings, count)
     summary = summarizer(plan.request) if plan.request else None
-    made = finish(plan, summary, {}, settings, count)
+    made = finish(plan, with_no_facts(summary), {}, settings, count)
     if isinstance(made, Rejected) and summary is not None:
         made = finish(plan, None, {}, replace(settings, on_failure=OnFailure.KEEP), count)
     if isinstance(made, Compacted) and made.generation:
@@ -231,7 +237,7 @@ def settings(draw, **fixed):
     """Settings that make small conversations large, the odd ones included."""
     least = draw(st.sampled_from([0, 200]))
     drawn = {
-        "context_window": draw(st.sampled_from([1, 100, 800, 2_000, 4_000])),
+        "context_window": draw(st.sampled_from([400, 2_000, 3_000, 4_000, 4_000])),
         "threshold": draw(st.sampled_from([0.2, 0.5, 0.9])),
         "protect_first": draw(st.integers(0, 5)),
         "tail_tokens": draw(st.sampled_from([0, 50, 300, 20_000])),
@@ -239,6 +245,7 @@ def settings(draw, **fixed):
         "prune_chars": draw(st.sampled_from([0, 100, 200])),
         "stub": draw(st.sampled_from(list(StubStyle))),
         "tool_excerpt": draw(st.sampled_from([0, 60])),
+        "target_tokens": draw(st.sampled_from([0, 0, 0, 0, 0, 0, 500, 1_500])),
         "summary_ratio": draw(st.sampled_from([0.2, 0.5])),
         "summary_min": least,
         "summary_max": least + draw(st.sampled_from([0, 200, 2_000])),

@@ -330,8 +330,8 @@ def check_pi():
 
 
 def _real_pi(room, path, native):
-    """Resume a real session as it was before its last entry, a command whose output alone fills the window."""
-    lines = path.read_bytes().splitlines(keepends=True)[:-1]
+    """Resume a real session as it was before its last command, whose output alone fills the window."""
+    lines = path.read_bytes().splitlines(keepends=True)[:-2]
     said = [json.loads(line).get("message", {}) for line in lines]
     last = next(m for m in reversed(said) if m.get("role") == "assistant" and m["stopReason"] == "stop")
     content = compacted(room, b"".join(lines), path.name, native)

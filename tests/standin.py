@@ -140,6 +140,17 @@ def between(text, tag):
     return found.group(1) if found else ""
 
 
+def unmarked(line):
+    """A line of notes without the mark that a prompt puts before its words."""
+    return re.sub(r"^(\S+\s+)\(#[0-9a-f]{4}\) ", r"\1", line)
+
+
+def earlier(ask):
+    """The lines of the earlier notes and facts that a prompt shows, without headings and marks."""
+    shown = "\n".join(between(ask.text("user"), tag) for tag in ("earlier_notes", "recorded_facts"))
+    return [unmarked(line) for line in shown.splitlines() if line and not line.startswith("#")]
+
+
 def read_notes(text, headings):
     sections: dict[str, list[str]] = {h: [] for h in headings}
     current: list[str] = []

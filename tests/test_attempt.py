@@ -14,7 +14,6 @@ from compactor.core.state import Entry, Failure
 from compactor.errors import OutputError, SummarizerUnavailable, SummaryError
 from compactor.formats import rows
 from compactor.summarizers import Reply, Usage
-from compactor.summarizers.extractive import Extractive
 from compactor.tools import Known, Tools
 from tests.asked import COUNT, notes
 from tests.running import WINDOW, lined, talk
@@ -51,7 +50,7 @@ def standing(content):
 def tools(*replies, **settings):
     script = Script(*replies)
     settings = Settings(context_window=WINDOW, **settings)
-    return Tools(settings, COUNT, script, Extractive(COUNT), lambda: NOW, asyncio.Semaphore(1), lambda text: text)
+    return Tools(settings, COUNT, script, lambda: NOW, asyncio.Semaphore(1), lambda text: text)
 
 
 def known(*entries, ready=lambda: None):

@@ -7,7 +7,7 @@ import pytest
 
 from compactor.core.finish import Compacted, Rejected, finish
 from compactor.core.handoff import is_handoff, role_between
-from compactor.core.merge import extract
+from compactor.core.merge import Merged, merged
 from compactor.core.messages import Call, Conversation, Kept, Message, Result, Role, applied, groups
 from compactor.core.plan import Step, make_plan
 from compactor.core.prune import STUB_SENTENCE, stub
@@ -47,7 +47,7 @@ def result(call_id, text="ok"):
 
 def compacted(messages, settings=SMALL, summary=NOTES, entries=()):
     plan = make_plan(Conversation(tuple(messages)), entries, settings, COUNT)
-    return plan, finish(plan, summary if plan.request else None, {}, settings, COUNT)
+    return plan, finish(plan, Merged(summary, Summary({})) if plan.request else None, {}, settings, COUNT)
 
 
 def left(messages, settings=SMALL):
@@ -201,7 +201,7 @@ def test_case_h69_p64_half_a_character_is_no_crash(text):
 def test_case_h44_p82_a_prohibition_of_the_user_is_kept_word_for_word():
     rule = "Do NOT push to the main branch."
     plan, _ = compacted([S, *chat(5), user(rule), says("Understood."), *chat(20)])
-    assert rule in render(extract(plan.request, COUNT))
+    assert rule in render(merged(plan.request, Summary({}), COUNT).summary)
 
 
 COMPLETE = render(NOTES)

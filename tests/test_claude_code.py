@@ -20,7 +20,6 @@ from compactor.core.settings import Settings, Trigger
 from compactor.core.tokens import PER_IMAGE
 from compactor.core.verify import broken
 from compactor.formats import rows
-from compactor.summarizers.extractive import Extractive
 from compactor.tokenizer import tokenizer
 from compactor.tools import Known, Native, Tools
 from tests.samples import claude_code as sample
@@ -109,9 +108,8 @@ def records_of(content):
 
 def compacted(row, native=Native.REWRITE, window=8_000, trigger=Trigger.FORCE):
     async def work():
-        offline = Extractive(COUNT)
         settings = Settings(context_window=window, trigger_mode=trigger)
-        tools = Tools(settings, COUNT, offline, offline, lambda: 0.0, asyncio.Semaphore(1), str, native)
+        tools = Tools(settings, COUNT, None, lambda: 0.0, asyncio.Semaphore(1), str, native)
         return await compact_row(row, Known("0" * 16, None, (), lambda: None), tools)
 
     return asyncio.run(work())

@@ -25,6 +25,7 @@ FAILED = Report("e.jsonl", Outcome.FAILED, "HTTP 500", before=2_400, pruned=2_40
 ONLY_PRUNED = Report("f.jsonl", Outcome.FAILED, "HTTP 500", before=2_400, pruned=2_000, after_most=2_000)
 CUT = Report("g.jsonl", Outcome.FAILED, "HTTP 500", before=2_400, pruned=2_400, after_most=900)
 UNREADABLE = Report("", Outcome.UNREADABLE, "not a conversation", faults=("h.jsonl:7: $.content: 5",))
+LEFT_OUT = Report("j.jsonl", Outcome.FAILED, "it holds an image", bytes_before=9, bytes_after=0)
 LEFT = Report("i.jsonl", Outcome.LEFT, "interrupted")
 
 HEADINGS = ["conversation", "messages", "tokens", "pruned", "head", "middle", "tail", "after", "calls", "prompt"]
@@ -44,6 +45,7 @@ SAID = {
     ),
     "failed, and cut": (CUT, "compactor: g.jsonl: HTTP 500 (cut, 2,400 -> 900 tokens (-62%))"),
     "unreadable": (UNREADABLE, "compactor: h.jsonl:7: $.content: 5 (left as it came)"),
+    "not converted": (LEFT_OUT, "compactor: j.jsonl: it holds an image (left out)"),
     "interrupted": (LEFT, "compactor: i.jsonl: interrupted (left as it came)"),
 }
 

@@ -1,6 +1,5 @@
 """The offline summarizer: nothing in its answer is its own but a few fixed words."""
 
-import asyncio
 import re
 
 from hypothesis import given
@@ -8,22 +7,18 @@ from hypothesis import given
 from compactor.core.messages import Call, Message, Role
 from compactor.core.sentences import flat
 from compactor.core.summary import SECTIONS, judge, render
-from compactor.summarizers import summarise
-from compactor.summarizers.extractive import Extractive
 from tests.making import COUNT, says, user
-from tests.test_merge import SESSION, SESSIONS, every_line
+from tests.test_merge import SESSION, SESSIONS, every_line, extracted
 from tests.test_story import asked
 
 
 def answered(*turns, **fields):
-    return asyncio.run(summarise(Extractive(COUNT), asked(*turns, **fields), COUNT, lambda text: text))
+    return extracted(asked(*turns, **fields))
 
 
-def test_its_answer_is_accepted_at_once_and_costs_nothing():
-    summary, usage = answered(*(m for s in SESSION for m in (s if isinstance(s, tuple) else (s,))))
-    assert all(summary[s.key] for s in SECTIONS if s.key != "blocked")
-    assert usage.calls == usage.prompt_tokens == 0
-    asyncio.run(Extractive(COUNT).close())
+def test_it_fills_every_section_of_a_session():
+    summary = answered(*(m for s in SESSION for m in (s if isinstance(s, tuple) else (s,))))
+    assert all(summary[s.key] for s in SECTIONS if s.key not in ("blocked", "context"))
 
 
 @given(SESSIONS)
@@ -33,7 +28,7 @@ def test_whatever_is_quoted_was_said(turns):
     called = [c.arguments + c.name for m in turns for c in m.calls]
     printed = [r.text for m in turns for r in m.results]
     everything = flat(" ".join([*said, *called, *printed])).replace("\\n", " ")
-    for line in every_line(asyncio.run(summarise(Extractive(COUNT), request, COUNT, str))[0]):
+    for line in every_line(extracted(request)):
         for quotation in re.findall(r'"(.*)"', line):
             for piece in re.split(r'…|"(?: -> |: )"|" gave "', quotation):
                 assert piece.strip() in everything, line
@@ -41,13 +36,13 @@ def test_whatever_is_quoted_was_said(turns):
 
 @given(SESSIONS)
 def test_the_answer_is_always_accepted(turns):
-    reply = asyncio.run(Extractive(COUNT).reply(asked(*turns, user("The end."), ceiling=300)))
-    assert not isinstance(judge(reply.text, 300, COUNT), str)
+    text = render(answered(*turns, user("The end."), ceiling=300))
+    assert not isinstance(judge(text, 300, COUNT), str)
 
 
 def test_the_language_is_that_of_the_conversation():
     turns = (user("请修复解析器。不要推送到主分支。"), says("因为文件需要移动，所以采用 SQLite。已完成全部修改。"))
-    text = render(answered(*turns)[0])
+    text = render(answered(*turns))
     for quotation in (
         "请修复解析器。",
         "不要推送到主分支。",
@@ -59,5 +54,5 @@ def test_the_language_is_that_of_the_conversation():
 
 def test_a_megabyte_on_one_line_is_no_trouble():
     call = Message(Role.ASSISTANT, "x" * 1_000_000, (Call("c1", "bash", '{"command": "' + "x" * 1_000_000 + '"}'),))
-    summary, _ = answered(user("a" * 1_000_000), call, ceiling=1_000)
+    summary = answered(user("a" * 1_000_000), call, ceiling=1_000)
     assert COUNT(render(summary)) <= 1_000

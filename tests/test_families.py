@@ -8,9 +8,10 @@ from compactor.core.families import BY_NAME, FAMILIES, PROSE, line, read_line
 from compactor.core.summary import SECTIONS
 
 LINES = {
-    "task": ('Task: "Fix it." (message 2)', '"Fix it."'),
-    "asked": ('Asked: "And that?" (message 9)', '"And that?"'),
-    "rule": ('"Never push." (message 4)', '"Never push."'),
+    "task": ('"Fix it." [2]', '"Fix it."'),
+    "asked": ('Asked: "And that?" [9]', '"And that?"'),
+    "pinned": ('Pinned: "The gauge counts." [4]', '"The gauge counts."'),
+    "rule": ('"Never push." [4]', '"Never push."'),
     "commit": ('Commit 3f2a1b9: "Fix it" [8]', "3f2a1b9"),
     "called": ('Called book("id": "A1") -> "ok" [8]', 'book("id": "A1") -> "ok"'),
     "tested": ('Ran pytest -q: "3 passed" [8]', "pytest -q"),
@@ -23,11 +24,11 @@ LINES = {
     "announced": ('Announced: "Let me see." [8]', '"Let me see."'),
     "failed": ('Failed: make -> exit 2: "Error: no" [8]', "make"),
     "decided": ('"We use it because it works." [8]', '"We use it because it works."'),
-    "replied": ('The user answered: "blue" (message 8)', '"blue"'),
+    "replied": ('The user answered: "blue" [8]', '"blue"'),
     "changed_file": ("src/a.py: created, modified x3, read [8]", "src/a.py"),
     "read_file": ("src/a.py: read x3 [8]", "src/a.py"),
     "open": ("[ ] write it", "write it"),
-    "asking": ('Unanswered, to the user: "Blue?" (message 8)', '"Blue?"'),
+    "asking": ('Unanswered, to the user: "Blue?" [8]', '"Blue?"'),
     "next": ('"Next I write it." [8]', '"Next I write it."'),
     "error": ('Error: "ValueError: x" [8]', '"ValueError: x"'),
     "number": ("Numbers: 3 cats; 4 dogs [8]", "3 cats; 4 dogs"),

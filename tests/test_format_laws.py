@@ -11,7 +11,6 @@ from compactor.core.messages import Kept
 from compactor.core.settings import Settings, Trigger
 from compactor.core.verify import broken
 from compactor.formats import FORMATS, rows
-from compactor.summarizers.extractive import Extractive
 from compactor.tokenizer import tokenizer
 from compactor.tools import Known, Native, Tools
 from tests.samples import samples
@@ -34,9 +33,8 @@ def only(sample, content):
 
 def compacted(row, native=Native.REWRITE, entry=None):
     async def work():
-        offline = Extractive(COUNT)
         settings = Settings(context_window=WINDOW, trigger_mode=Trigger.FORCE)
-        tools = Tools(settings, COUNT, offline, offline, lambda: 0.0, asyncio.Semaphore(1), str, native)
+        tools = Tools(settings, COUNT, None, lambda: 0.0, asyncio.Semaphore(1), str, native)
         known = Known("0" * 16, entry, (entry,) if entry else (), lambda: None)
         return await compact_row(row, known, tools)
 

@@ -25,14 +25,6 @@ def told(content):
         (b'{"messages": 5}\n', "x.jsonl: the first object has the keys messages"),
         (b'{"messages": [{"type": "human"}]}\n', "x.jsonl: the first object has the keys messages"),
         (
-            b'{"role": "user", "content": "a"}\n{"role": "assistant", "content": [{"type": "tool_use"}]}\n',
-            'x.jsonl: the first object has the keys role, content; "tool_use" belongs to another API',
-        ),
-        (
-            b'{"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}\n',
-            'x.jsonl: the first object has the keys messages; "tool_result" belongs to another API',
-        ),
-        (
             b'{"type": "message", "role": "user", "content": []}\n{"type": "function_call", "name": "f"}\n',
             'x.jsonl: the first object has the keys type, role, content; "function_call" belongs to another API',
         ),

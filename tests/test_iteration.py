@@ -6,7 +6,7 @@ import pytest
 
 from compactor.core.handoff import PREFIX
 from tests.running import MODEL, ROOT, ask, compact, compactor, entries, handoffs, lined, named, row, talk, text_of
-from tests.standin import Standin, between
+from tests.standin import Standin, between, earlier
 
 FIXTURE = ROOT / "fixtures" / "transcripts" / "coding-session.jsonl"
 
@@ -93,9 +93,8 @@ def test_a_grown_file_sends_the_previous_summary_and_the_new_turns_only(tmp_path
     assert endpoint.hits == 2
     covered = [g["covered"]["count"] for g in known(tmp_path)["generations"]]
     assert summarised(endpoint.asks[1]) == spoken(2 + covered[0], 2 + covered[1])
-    earlier = between(endpoint.asks[1].text("user"), "earlier_notes")
-    assert earlier
-    assert earlier in handoffs(first.lines)[0]
+    assert earlier(endpoint.asks[1])
+    assert set(earlier(endpoint.asks[1])) <= set(handoffs(first.lines)[0].splitlines())
     assert len(handoffs(second.lines)) == 1
     assert PREFIX not in endpoint.asks[1].text("user")
     # Head, handoff, and everything that no summary covers: nothing of the file is missing.
@@ -139,7 +138,7 @@ def test_a_file_rewound_before_all_that_is_covered_starts_afresh_and_says_so(tmp
     ran = run(source(41))
     assert "starts afresh" in ran.said
     assert summarised(endpoint.asks[1]) == spoken(2, 2 + known(tmp_path)["generations"][0]["covered"]["count"])
-    assert between(endpoint.asks[1].text("user"), "earlier_notes") == ""
+    assert not earlier(endpoint.asks[1])
     assert len(known(tmp_path)["generations"]) == 1
     assert run(source(13)).lines == talk(13)
 
@@ -162,7 +161,7 @@ def test_a_compacted_file_with_turns_appended_is_updated(tmp_path, source, run, 
     assert endpoint.hits == 2
     turns = summarised(endpoint.asks[1])
     assert turns == spoken(first_tail, turns[-1] + 1)
-    assert between(endpoint.asks[1].text("user"), "earlier_notes") in handoffs(compacted)[0]
+    assert set(earlier(endpoint.asks[1])) <= set(handoffs(compacted)[0].splitlines())
     assert PREFIX not in endpoint.asks[1].text("user")
     assert result[:2] == talk(2)
     assert result[3:] == talk(turns[-1] + 1, 61)
@@ -224,7 +223,7 @@ def test_rebuild_summarises_everything_again(tmp_path, source, run, endpoint):
     (generation,) = known(tmp_path)["generations"]
     assert generation["number"] == 1
     assert summarised(endpoint.asks[2]) == spoken(2, 2 + generation["covered"]["count"])
-    assert between(endpoint.asks[2].text("user"), "earlier_notes") == ""
+    assert not earlier(endpoint.asks[2])
 
 
 def test_rebuild_leaves_nothing_of_the_old_state_even_if_nothing_is_to_be_summarised(tmp_path, source, run):

@@ -15,6 +15,7 @@ from compactor.formats.jsonbytes import (
     patched,
     quoted,
     rebuilt,
+    respelled,
     rewritten,
     strings,
     whole,
@@ -182,3 +183,18 @@ def test_quoted_text_is_readable_where_it_can_be():
 def test_strings_are_values_only():
     raw = b'{"key" : "a\\"b", "list": ["c", 1, {"d":"e"}]}'
     assert [span.of(raw) for span in strings(raw)] == [b'"a\\"b"', b'"c"', b'"e"']
+
+
+@given(texts, texts, texts, st.booleans(), st.tuples(texts, texts))
+def test_a_string_gets_other_text_at_some_places_and_keeps_the_spelling_of_the_rest(a, b, c, ascii_only, new):
+    a, b, c = (part.encode("utf-8", "replace").decode() for part in (a, b, c))  # halves would join at the seams
+    spelled = [json.dumps(part, ensure_ascii=ascii_only)[1:-1].encode() for part in (a, b, c)]
+    raw = b'["' + b"".join([spelled[0], b"x", spelled[1], b"y", spelled[2]]) + b'"]'
+    cuts = [(len(a), len(a) + 1, new[0]), (len(a + b) + 1, len(a + b) + 2, new[1])]
+    made = respelled(raw, elements(raw, whole(raw))[0], cuts)
+    inside = [quoted(text)[1:-1] for text in new]
+    assert made == b'"' + b"".join([spelled[0], inside[0], spelled[1], inside[1], spelled[2]]) + b'"'
+
+
+def test_a_half_of_a_pair_is_a_character():
+    assert respelled(rb'"\ud83d\ude00\ud83da\ude00"', Span(0, 27), [(2, 3, "b")]) == rb'"\ud83d\ude00\ud83db\ude00"'

@@ -59,6 +59,22 @@ PAIRED = {
         (calls("c1", "c2"), user("go on", answer("c1"), answer("c2")), says("ok")),
         [(0, 2, (), ()), (2, 3, (), ())],
     ),
+    "results in the message that called": (
+        (replace(calls("s1", text="found"), results=(answer("s1"),)), says("ok")),
+        [(0, 1, (), ()), (1, 2, (), ())],
+    ),
+    "some in the message that called, some after it": (
+        (replace(calls("s1", "c1"), results=(answer("s1"),)), result("c1"), says("ok")),
+        [(0, 2, (), ()), (2, 3, (), ())],
+    ),
+    "two messages with their own results": (
+        (replace(calls("s1"), results=(answer("s1"),)), replace(calls("s2"), results=(answer("s2"),))),
+        [(0, 1, (), ()), (1, 2, (), ())],
+    ),
+    "a result of nothing in the message that called": (
+        (replace(calls("s1"), results=(answer("x"),)), result("s1")),
+        [(0, 2, (), ((0, 0),))],
+    ),
     "words end the group, so what comes after them is an orphan": (
         (calls("c1", "c2"), user("go on", answer("c1")), user("", answer("c2"))),
         [(0, 2, (1,), ()), (2, 3, (), ((2, 0),))],

@@ -229,7 +229,7 @@ def test_the_same_conversation_gets_the_same_plan(talk, chosen):
     assert make_plan(talk, (), chosen, COUNT) == make_plan(replace(talk), (), replace(chosen), COUNT)
 
 
-@given(conversations(), settings(trigger_mode=Trigger.AUTO, threshold=1.0))
+@given(conversations(), settings(trigger_mode=Trigger.AUTO, threshold=1.0, target_tokens=0))
 def test_a_threshold_of_one_never_compacts(talk, chosen):
     assert make_plan(talk, (), chosen, COUNT).step is Step.UNTOUCHED
 
@@ -399,8 +399,8 @@ def test_a_scene_has_a_price_for_every_turn(talk, chosen):
 
 def test_a_written_handoff_is_priced_as_the_message_that_it_will_be():
     notes = Notes(sections(goal="- g"), "quote")
-    assert handoff_cost(notes, COUNT) == costs([handoff(notes.summary, notes.quote)], COUNT)[0]
-    assert handoff_cost(Notes(Summary({})), COUNT) < handoff_cost(notes, COUNT)
+    assert handoff_cost(notes, 7, COUNT) == costs([handoff(notes.summary, notes.quote, as_of=7)], COUNT)[0]
+    assert handoff_cost(Notes(Summary({})), 7, COUNT) < handoff_cost(notes, 7, COUNT)
 
 
 def test_stubs_change_the_price_of_their_message_alone():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from compactor.core.messages import groups
 from compactor.core.prompt import (
     ARGUMENT_CHARS,
+    FACTS,
     MESSAGE_CHARS,
     SYSTEM,
     TASK_CHARS,
@@ -19,8 +20,9 @@ from compactor.core.prompt import (
     repaired,
     request,
 )
+from compactor.core.revision import identified
 from compactor.core.settings import Settings
-from compactor.core.summary import SECTIONS, parse, render
+from compactor.core.summary import SECTIONS, parse
 from tests.making import answer, call, calls, conversations, handoff, result, says, sections, system, turns, user
 
 OURS = re.compile(r"<\s*/?\s*(?:transcript|earlier_notes|task)\b", re.IGNORECASE)
@@ -88,18 +90,25 @@ def test_the_first_request_has_the_task_and_the_turns():
     assert made.system == SYSTEM
     assert made.user == (
         "<task>\nthe task\n</task>\n\n<transcript>\n[1] USER: fix it\n</transcript>\n\n"
-        "Write the notes for the recorded turns.\n\nUse at most 2,000 tokens (about 1,500 words)."
+        "Write the notes for the recorded turns.\n\n" + FACTS + "\n\nUse at most 2,000 tokens (about 1,500 words)."
     )
 
 
 def test_an_update_has_the_earlier_notes_and_the_turns_and_nothing_else():
     made = asked(user("fix it"), previous=NOTES, head=(user("the task"),), tail=(user("the tail"),))
+    ((ident, item),) = identified(NOTES).items()
     assert made.user.startswith(
-        f"<earlier_notes>\n{render(NOTES)}\n</earlier_notes>\n\n<transcript>\n[1] USER: fix it\n</transcript>\n\nUpdate"
+        f"<earlier_notes>\n## Goal\n- (#{ident}) {item.words}\n</earlier_notes>\n\n"
+        "<transcript>\n[1] USER: fix it\n</transcript>\n\nUpdate"
     )
     assert "the task" not in made.user
     assert "the tail" not in made.user
-    for rule in ("still holds", "Add what is new", "finished to Done", "Remove only what is clearly obsolete"):
+    for rule in (
+        "what the turns add, change, finish or make obsolete",
+        "stay as they are",
+        '"- (#3fa1) ..."',
+        '"## Obsolete"',
+    ):
         assert rule in made.user
 
 

@@ -53,6 +53,10 @@ def test_what_the_user_said_through_a_tool_stays():
     assert stub(ASKED, answer(text=LONG, protected=True), Settings()) is None
 
 
+def test_what_has_a_shape_of_its_own_stays():
+    assert stub(ASKED, answer(text=LONG, shaped=True), Settings()) is None
+
+
 def test_a_picture_is_stubbed_however_few_words_stand_beside_it():
     assert stub(ASKED, answer(text="", image_tokens=1_105), Settings()) == STUB_SENTENCE
     assert stub(ASKED, answer(text=LONG, image_tokens=85), Settings()).startswith(f"{STUB_SENTENCE} bash")

@@ -8,7 +8,7 @@ import pytest
 from compactor.core.handoff import PREFIX
 from compactor.formats import rows
 from tests.running import ROOT, ask, checked, compactor
-from tests.standin import Standin, between
+from tests.standin import Standin, between, earlier
 
 TRANSCRIPTS = ROOT.parent / "shared" / "transcripts" / "openai-chat"
 FILES = sorted(TRANSCRIPTS.glob("*.jsonl"))
@@ -86,8 +86,9 @@ def test_a_session_that_grows_is_summarised_piece_by_piece(tmp_path):
     numbers = [_turns(one) for one in endpoint.asks]
     for (_, last), (first, _) in pairwise(numbers):
         assert first > last  # no turn twice
-    for one, ((earlier,), _) in zip(endpoint.asks[1:], pairwise(written), strict=True):
-        assert between(one.text("user"), "earlier_notes") in earlier
+    for one, ((handoff,), _) in zip(endpoint.asks[1:], pairwise(written), strict=True):
+        assert earlier(one)
+        assert set(earlier(one)) <= set(handoff.splitlines())
         assert PREFIX not in one.text("user")
 
 

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.core.handoff import Notes, write
+from compactor.core.handoff import Notes
 from compactor.core.messages import Message, Role
 from compactor.core.state import Covered, Entry, Failure, Generation
 from compactor.core.summary import SECTIONS, Summary
+from compactor.entries import entry_from, entry_to
 from compactor.errors import OutputError, StateError
-from compactor.sidecar import Sidecar, entry_from, entry_to
+from compactor.sidecar import Sidecar
 from tests.running import ROOT, compact, handoffs, lined, talk
 
 SCHEMA = json.loads((ROOT / "compactor" / "schemas" / "state.json").read_bytes())
@@ -24,8 +25,9 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 def generation(number=1, count=26, goal="keep the pump running", **made):
     covered = Covered(count, 1_533, "070d76ed89db9b1b", "0692b2e55ca7fe6d")
-    notes = Notes(Summary({"goal": (f"- {goal}",), "files": ("- a.py: read", "- b.py: written")}))
-    return Generation(number, covered, Role.ASSISTANT, notes, ((0, 1), (3, 0)), made)
+    summary = Summary({"goal": (f"- {goal}",), "files": ("- a.py: read", "- b.py: written")})
+    held = Summary({"constraints": ('- "never push" [3]',)})
+    return Generation(number, covered, Role.ASSISTANT, Notes(summary), ((0, 1), (3, 0)), made, held)
 
 
 def entry(key="6c979b255b5f334b", *generations, failure=None):
@@ -131,7 +133,7 @@ def test_conversations_of_the_same_opening_get_keys_of_their_own_and_share_candi
 
 def test_a_handoff_in_a_conversation_leads_to_its_entry_whatever_its_opening(path):
     put(path, entry("f" * 16))
-    handed = (Message(Role.USER, "hello"), Message(Role.ASSISTANT, write(generation().notes)))
+    handed = (Message(Role.USER, "hello"), Message(Role.ASSISTANT, generation().handoff))
     assert [e.key for e in Sidecar.open(path).candidates("0" * 16, handed)] == ["f" * 16]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from compactor.core.handoff import Notes, write
+from compactor.core.handoff import Notes
 from compactor.core.messages import Message, Role, chain, digest
 from compactor.core.state import (
     KEEP_GENERATIONS,
@@ -141,7 +141,7 @@ def test_a_conversation_cut_anywhere_never_goes_on_from_turns_that_it_has_not(le
 
 def replaced(generation, role=Role.USER):
     """The output of `generation`, as it replaced its source."""
-    return (*TALK[:HEAD], Message(role, write(generation.notes)), *TALK[HEAD + generation.covered.count :])
+    return (*TALK[:HEAD], Message(role, generation.handoff), *TALK[HEAD + generation.covered.count :])
 
 
 def test_the_handoff_of_a_known_generation_is_recognised_word_for_word():

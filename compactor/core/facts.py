@@ -28,6 +28,7 @@ def ends(text: str) -> str:
 
 _ERROR = re.compile(
     r"^[ \t>]{0,16}(?:[\w.]{0,80}(?:Error|Exception|Interrupt)\b: .*|(?:error|fatal|panic|fehler)(?:\[\w+\])?: .*|"
+    r"\*\* \([\w.]+\) .*|(?:assertion|build|validation|check|compilation)\b.{0,80}\bfail(?:ed|ure)\b.*|"
     r"E   +\S.*|FAILED .*|--- FAIL: .*|\S{1,200}:\d+(?::\d+)?: .*|.{0,200}: command not found.*|"
     r".{0,200}: No such file or directory.*|.{0,200}: Permission denied.*|npm ERR! .*|[✗✘] .*|<tool_use_error>.*)$",
     re.IGNORECASE | re.MULTILINE,

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from compactor.core.summary import SECTIONS
+from compactor.core.summary import SECTIONS, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,9 @@ _N = r" (?:\[\d+\]|\(message \d+\))"
 # Weights are shares of the room: the user's words first, then what is open, then facts, then narrative. With them
 # a summary of 8,000 tokens kept every command and 99 % of the paths of eleven recorded sessions.
 FAMILIES = (
-    _family("task", "goal", 300, rf'Task: (?P<key>".*"){_N}'),
-    _family("asked", "goal", 30, rf'Asked: (?P<key>".*"){_N}'),
+    _family("task", "goal", 300, rf'(?P<key>".*"){_N}'),
+    _family("asked", "goal", 12, rf'Asked: (?P<key>".*"){_N}'),
+    _family("pinned", "constraints", 1_000, rf'Pinned: (?P<key>".*"){_N}'),
     _family("rule", "constraints", 300, rf'(?P<key>".*"){_N}'),
     _family("commit", "done", 8, rf"Commit (?P<key>[0-9a-f]+): .*{_N}"),
     _family("called", "done", 14, rf"Called (?P<key>.*){_N}"),
@@ -64,6 +69,8 @@ FAMILIES = (
     _family("tool", "tools", 20, r"(?P<key>.+): (?P<calls>\d+) calls?(?:, (?P<failures>\d+) failed)?"),
     _family("command", "tools", 12, rf"`(?P<key>.*)` -> [\w ]+{_N}"),
 )
+# Families that tell what a summarizer tells as well: sentences of the assistant.
+NARRATIVE = frozenset(("achieved", "edited", "answered", "next", "announced", "remark", "finding"))
 BY_NAME = {f.name: f for f in FAMILIES}
 PROSE = {s.key: _family(f"{s.key} prose", s.key, 30, r"(?P<key>.*)") for s in SECTIONS}
 
@@ -93,6 +100,31 @@ def read_line(section: str, text: str) -> Line:
         if family.section == section and (match := family.shape.match(text)):
             return Line(family, text, match["key"])
     return Line(PROSE[section], text, re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", text).strip())
+
+
+def prose(summary: Summary) -> Summary:
+    """Give the lines of a summary that are a summarizer's own: those of no other family."""
+    found = {key: tuple(t for t in lines if read_line(key, t).family is PROSE[key]) for key, lines in _known(summary)}
+    return Summary({key: lines for key, lines in found.items() if lines})
+
+
+def as_prose(summary: Summary) -> Summary:
+    """Take from lines that a summarizer wrote the shape of facts: the number of a message is not its to give."""
+    return Summary({key: tuple(_unsigned(key, text) for text in lines) for key, lines in summary.sections.items()})
+
+
+_SIGNATURE = re.compile(rf"{_N}$")
+
+
+def _unsigned(section: str, text: str) -> str:
+    if section not in PROSE or read_line(section, text).family is PROSE[section]:
+        return text
+    bare = _SIGNATURE.sub("", text)
+    return bare if read_line(section, bare).family is PROSE[section] else f"*{bare[1:]}"
+
+
+def _known(summary: Summary) -> Iterator[tuple[str, tuple[str, ...]]]:
+    return ((s.key, summary[s.key]) for s in SECTIONS)
 
 
 def line(name: str, text: str, parts: tuple[str, ...] = ()) -> Line:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from compactor.core.handoff import Notes, write
+from compactor.core.handoff import Notes
 from compactor.core.messages import Handoff, Kept, Role, chain, digest
 from compactor.core.plan import Plan, Step
 from compactor.core.scene import Scene, by_message
@@ -17,9 +17,9 @@ from compactor.core.verify import broken, result_messages
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from compactor.core.merge import Merged
     from compactor.core.messages import Message, Piece
     from compactor.core.results import Spot
-    from compactor.core.summary import Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,49 +33,68 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Why a result is not to be written."""
+    """Why a result is not to be written; `missed` if it is not what was asked for (`target_tokens`)."""
 
     why: str
+    missed: bool = False
 
 
 def finish(
-    plan: Plan, summary: Summary | None, made: Mapping[str, object], settings: Settings, count: Count
+    plan: Plan, kept: Merged | None, made: Mapping[str, object], settings: Settings, count: Count
 ) -> Compacted | Rejected:
     """Assemble the result of a plan and check it against the promises.
 
-    `summary` is None if none was asked for, or none could be had: then `on_failure` decides about the middle.
+    `kept` is None if no summary was asked for, or none could be had: then `on_failure` decides about the middle.
     `made` goes into the new generation. Rejected means that the conversation leaves as it came.
     """
     if plan.scene is None or plan.step is Step.UNTOUCHED:
-        return Rejected(plan.why)
-    notes = Notes(summary, plan.quote) if summary else None
-    pieces = tuple(_pieces(plan, plan.scene, notes, settings))
+        return _over(plan, plan.sizes.effective, settings) or Rejected(plan.why)
+    new = _generation(plan, plan.scene, kept, made) if kept else None
+    pieces = tuple(_pieces(plan, plan.scene, new, settings))
     after = _after(plan.scene, pieces, count)
-    laws = broken(plan.conversation, pieces)
-    if laws:
+    if rejected := _unfit(plan, pieces, after, settings) or _vain(plan, new, after):
+        return rejected
+    tokens = {"before": plan.sizes.before, "after": after}
+    return Compacted(pieces, after, replace(new, made={**made, "tokens": tokens}) if new else None)
+
+
+def _unfit(plan: Plan, pieces: Sequence[Piece], after: int, settings: Settings) -> Rejected | None:
+    """Tell what a result of `after` tokens does not keep: a promise, or the target that was set for it."""
+    if laws := broken(plan.conversation, pieces):
         return Rejected(f"the result would break a promise: {laws[0]}")
+    return _over(plan, after, settings)
+
+
+def _over(plan: Plan, after: int, settings: Settings) -> Rejected | None:
+    if not settings.target_tokens or after <= settings.target_tokens:
+        return None
+    why = f"it would still have {after:,} tokens where {settings.target_tokens:,} are asked for"
+    return Rejected(why if plan.step is Step.SUMMARISE else f"{why}: {plan.why}", missed=True)
+
+
+def _vain(plan: Plan, new: Generation | None, after: int) -> Rejected | None:
+    """Tell whether a result of `after` tokens is no gain."""
     before = plan.sizes.before
     if after >= before:
         return Rejected(f"the result would not be smaller ({before:,} tokens before, {after:,} after)")
-    if notes and after >= plan.sizes.pruned:
+    if new and after >= plan.sizes.pruned:
         return Rejected("the summary saves nothing over pruning")
-    made = {**made, "tokens": {"before": before, "after": after}}
-    return Compacted(pieces, after, _generation(plan, plan.scene, notes, made) if notes else None)
+    return None
 
 
-def _pieces(plan: Plan, scene: Scene, notes: Notes | None, settings: Settings) -> Iterable[Piece]:
+def _pieces(plan: Plan, scene: Scene, new: Generation | None, settings: Settings) -> Iterable[Piece]:
     kept = _kept(plan, scene)
-    if plan.step is Step.SUMMARISE and (notes or settings.on_failure is OnFailure.DROP):
+    if plan.step is Step.SUMMARISE and (new or settings.on_failure is OnFailure.DROP):
         cut, rest = plan.head, plan.tail
     else:
         cut = rest = scene.base.at
     yield from (k for p, k in kept.items() if p < cut)
-    if notes:
-        yield Handoff(plan.role, write(notes))
+    if new:
+        yield Handoff(plan.role, new.handoff)
     elif scene.base.handoff is not None:
         yield Kept(scene.base.handoff)
-    elif scene.base.notes:
-        yield Handoff(scene.base.role, write(scene.base.notes))
+    elif scene.base.generation:
+        yield Handoff(scene.base.role, scene.base.generation.handoff)
     yield from (k for p, k in kept.items() if p >= rest)
 
 
@@ -122,7 +141,7 @@ def _after(scene: Scene, pieces: Sequence[Piece], count: Count) -> int:
     return total
 
 
-def _generation(plan: Plan, scene: Scene, notes: Notes, made: Mapping[str, object]) -> Generation:
+def _generation(plan: Plan, scene: Scene, kept: Merged, made: Mapping[str, object]) -> Generation:
     new = scene.turns[plan.head : plan.tail]
     earlier = scene.base.generation
     old = earlier.covered if earlier else Covered(0, 0, digest(new[0]), "", scene.base.view[plan.head])
@@ -130,7 +149,7 @@ def _generation(plan: Plan, scene: Scene, notes: Notes, made: Mapping[str, objec
     covered = Covered(old.count + len(new), tokens, old.first, chain(new, old.chain), old.start)
     stubbed = tuple((s.message - plan.tail, s.result) for s in sorted(plan.stubs, key=_order) if s.message >= plan.tail)
     number = earlier.number + 1 if earlier else 1 + (scene.base.notes is not None)
-    return Generation(number, covered, plan.role, notes, stubbed, made)
+    return Generation(number, covered, plan.role, Notes(kept.summary, plan.quote), stubbed, made, kept.ledger)
 
 
 def _order(spot: Spot) -> tuple[int, int]:

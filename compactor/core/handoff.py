@@ -5,6 +5,7 @@ Nothing in it depends on the clock, so that the same summary gives the same byte
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,11 @@ KNOWN_PREFIXES = (
 )
 _QUOTE_OPEN = "The user's latest message, word for word; the turns below still work on it:\n<latest_user_message>"
 _QUOTE_CLOSE = "</latest_user_message>"
+_AS_OF = (
+    "These notes are as of message {}. Where a turn after them says otherwise, the turn holds; within them the user's "
+    "own words hold over the rest."
+)
+_AS_OF_LINE = re.compile(re.escape(_AS_OF).replace(r"\{\}", r"\d+") + r"\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +59,17 @@ def is_spoken(message: Message) -> bool:
     return bool(message.text.strip() or message.image_tokens) and not is_handoff(message)
 
 
-def write(notes: Notes) -> str:
-    """Write the text of the handoff: fixed prefix, summary, the user's open message if there is one, end marker."""
+def write(notes: Notes, as_of: int = 0) -> str:
+    """Write the text of the handoff: fixed prefix, summary, the user's open message, order of truth, end marker.
+
+    `as_of` is the number of the last message that went into the summary, counted from 1 as in the summary's own
+    references; 0 where it is not known.
+    """
     parts = [PREFIX, render(notes.summary)]
     if notes.quote:
         parts.append(f"{_QUOTE_OPEN}\n{notes.quote}\n{_QUOTE_CLOSE}")
+    if as_of:
+        parts.append(_AS_OF.format(as_of))
     return "\n\n".join([*parts, END])
 
 
@@ -66,6 +78,7 @@ def read(text: str) -> Notes:
     body = text.strip()
     if body.endswith(END):
         body = body[: -len(END)].rstrip()
+    body = _AS_OF_LINE.sub("", body).rstrip()
     quote = ""
     if body.endswith(_QUOTE_CLOSE) and _QUOTE_OPEN in body:
         body, _, quoted = body.partition(_QUOTE_OPEN)

@@ -1,188 +1,87 @@
-"""What is the summary of these turns on top of an earlier one, written by code alone?
+"""What does a summary say: which of the ledger's facts, which of the summarizer's words, in how many tokens?
 
-Lines of the earlier summary pass unchanged unless a rule retires them: an item that is done, a failure that
-was cured, a rule that was revoked, a file or tool whose counts grew. What does not fit is left out, the
-families sharing the room.
+Facts are kept by code, prose by the summarizer, and what both say stands once. What does not fit is left out, the
+families sharing the room. Without a summarizer the sentences that the ledger quotes are the prose.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compactor.core import deeds, story
-from compactor.core.acts import kind
-from compactor.core.families import FAMILIES, PROSE, Line, read_line
+from compactor.core import ledger, story
+from compactor.core.families import FAMILIES, NARRATIVE, PROSE, Line, as_prose, prose
+from compactor.core.invented import without_inventions
 from compactor.core.messages import Role
+from compactor.core.revision import revised, settled
 from compactor.core.room import Claim, apportion
-from compactor.core.sentences import clip, flat
-from compactor.core.speech import salience
+from compactor.core.sentences import clip, flat, said
 from compactor.core.summary import SECTIONS, Summary, fit, render
-from compactor.core.touches import How
-from compactor.core.wishes import standing, wishes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from compactor.core.prompt import Request
     from compactor.core.story import Story
-    from compactor.core.todos import Todo
     from compactor.core.tokens import Count
 
-SENTENCES = frozenset(("decided", "achieved", "finding", "answered", "remark", "next"))
-FILES = frozenset(("changed_file", "read_file"))
-OFTEN = 5  # touches of a file; beyond that one more says nothing
-ACKNOWLEDGEMENT = 16  # characters of a request in quotation marks that only says yes
+# What the assistant's own sentences weigh where a summarizer has told the story: they fill what room is left.
+RETOLD = 0.05
+WHOLE_CHARS = 4_000  # of a request that is written out because there is room
 
 
-def extract(request: Request, count: Count) -> Summary:
-    """Summarise the turns of `request` on top of its previous summary, in at most its ceiling of tokens."""
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A summary within its ceiling, the ledger behind it, and the lines of the reply that named what is nowhere."""
+
+    summary: Summary
+    ledger: Summary
+    left_out: tuple[str, ...] = ()
+
+
+def merged(request: Request, reply: Summary, count: Count) -> Merged:
+    """Join what a summarizer replied to `request` with what code knows; `reply` is empty if there is no summarizer."""
     tale = story.story(request)
-    before = [read_line(s.key, text) for s in SECTIONS for text in (request.previous or Summary({}))[s.key]]
-    known = dict(parts for old in before if old.family.name == "open" and (parts := _label(old.key)))
-    now, items = deeds.lists(tale, known)
-    new = sorted((*_new_lines(tale), *items), key=lambda entry: entry.number)
-    if any(old.family.section == "goal" for old in before):
-        new = [entry for entry in new if entry.family.name != "task"]
-    lines = _reconciled(_merged(_still_true(before, tale, now, new), new), tale)
-    summary = _packed(lines, request.ceiling, count)
-    return fit(summary if summary.sections else _last_words(tale), request.ceiling, count)
+    previous = request.previous or Summary({})
+    lines = ledger.updated(ledger.opened(request.ledger or previous), tale)
+    reply, left_out = without_inventions(as_prose(reply), request)
+    words = settled(revised(prose(previous), reply), lines)
+    told = [Line(PROSE[s.key], text, text) for s in SECTIONS for text in words[s.key]]
+    weights = {f.name: f.weight for f in (*PROSE.values(), *FAMILIES)}
+    if reply.sections:
+        weights |= {name: weights[name] * RETOLD for name in NARRATIVE}
+    summary = _packed([*told, *lines], weights, request.ceiling, count)
+    summary = fit(summary if summary.sections else _last_words(tale), request.ceiling, count)
+    return Merged(_spelled_out(summary, tale, request.ceiling, count), ledger.closed(lines), left_out)
 
 
-def _label(key: str) -> tuple[str, str] | None:
-    found = re.match(r"^(#\d+) (.*)$", key)
-    return (found[1], found[2]) if found else None
+def _spelled_out(summary: Summary, tale: Story, ceiling: int, count: Count) -> Summary:
+    """Write requests out in full that are quoted in part, newest first, while there is room."""
+    room = ceiling - count(render(summary))
+    goal = list(summary["goal"])
+    for number, message in reversed(tale.spoken):
+        mark = f'…" [{number}]'
+        place = next((n for n, text in enumerate(goal) if text.endswith(mark)), None)
+        if place is None or message.role is not Role.USER:
+            continue
+        whole = story.by_user(said(message.text), number, WHOLE_CHARS)
+        text = goal[place].partition('"')[0] + whole
+        cost = count(text) - count(goal[place])
+        if cost <= room:
+            room, goal[place] = room - cost, text
+    return Summary({**summary.sections, "goal": tuple(goal)}) if goal else summary
 
 
-def _new_lines(tale: Story) -> Iterator[Line]:
-    for stage in (
-        story.goals, story.rules, story.assertions, story.replies, story.announced, story.open_questions, story.plans,
-        deeds.changes, deeds.verdicts, deeds.running, deeds.failures, deeds.files, deeds.errors, deeds.answers,
-        deeds.figures, deeds.names, deeds.tools, deeds.commands,
-    ):  # fmt: skip
-        yield from stage(tale)
-
-
-def _still_true(before: Iterable[Line], tale: Story, now: Todo, new: Sequence[Line]) -> list[Line]:
-    """Keep the earlier lines that the new turns have not overtaken."""
-    cured = deeds.successes((*tale.acts, *tale.later))
-    closed = {a.subject for a in tale.acts if a.result}
-    told = {entry.family.name for entry in new}
-    listed = {i.text for i in now.items}
-    went_on = bool(tale.acts or tale.spoken)
-
-    def item_listed(key: str) -> bool:
-        return now.whole or (_label(key) or ("", key))[1] in listed
-
-    overtaken: dict[str, Callable[[str], bool]] = {
-        "failed": lambda key: kind(key) in cured or len(tale.acts) >= deeds.WORKED_AROUND,
-        "open": item_listed,
-        "active": item_listed,
-        "running": closed.__contains__,
-        "announced": lambda _: went_on,
-        "asking": lambda _: bool(tale.spoken),
-        "next": lambda _: "next" in told,
-    }
-    return [old for old in before if not (rule := overtaken.get(old.family.name)) or not rule(old.key)]
-
-
-def _merged(before: Sequence[Line], new: Iterable[Line]) -> list[Line]:
-    """Join both runs in order, each fact once; what is counted is added up, what has a state has its last."""
-    lines: dict[tuple[str, str], Line] = {}
-    for old in before:
-        lines.setdefault(_about(old), old)
-    for entry in new:
-        key = _about(entry)
-        known = lines.get(key)
-        names = {entry.family.name, known.family.name} if known else set()
-        if known is None:
-            lines[key] = entry
-        elif names <= FILES:
-            del lines[key]
-            lines[key] = deeds.file_line(known.key, _counts(known) + _counts(entry), entry.number)
-        elif names == {"tool"}:
-            lines[key] = _tools_added(known, entry)
-        elif entry.family.name in ("command", "tested", "failed"):
-            del lines[key]
-            lines[key] = entry
-    return list(lines.values())
-
-
-def _about(entry: Line) -> tuple[str, str]:
-    """Say what a line is about: its section and key; of a command that tests, what stands before its pipes.
-
-    A sentence of the assistant stands in one section only, whatever it was taken for.
-    """
-    if entry.family.name == "tested":
-        return "tested", re.split(r" (?:2>|\|)", entry.key, maxsplit=1)[0]
-    return "sentence" if entry.family.name in SENTENCES else entry.family.section, entry.key.casefold()
-
-
-def _counts(entry: Line) -> Counter[How]:
-    match = entry.family.shape.match(entry.text)
-    pairs = re.findall(r"(created|modified|deleted|read)(?: x(\d+))?", match["counts"] if match else "")
-    return Counter({How(how): int(n or 1) for how, n in pairs})
-
-
-def _tools_added(old: Line, new: Line) -> Line:
-    found = [m for entry in (old, new) if (m := entry.family.shape.match(entry.text))]
-    calls, missed = (sum(int(m[group] or 0) for m in found) for group in ("calls", "failures"))
-    return deeds.tool_line(new.key, calls, missed)
-
-
-def _reconciled(lines: Sequence[Line], tale: Story) -> list[Line]:
-    """Leave out revoked rules, and open items that stand under Done as well."""
-    later = [w.text for m in tale.after if m.role is Role.USER for w in wishes(m.text, 0)]
-    held = standing([*(entry.text for entry in lines if entry.family.section == "constraints"), *later])
-    finished = {entry.key.casefold() for entry in lines if entry.family.section == "done"}
-    return [
-        entry
-        for entry in lines
-        if (entry.family.section != "constraints" or entry.text in held)
-        and not (entry.family.section in ("in_progress", "next_steps") and entry.key.casefold() in finished)
-    ]
-
-
-def _packed(lines: Sequence[Line], ceiling: int, count: Count) -> Summary:
+def _packed(lines: Sequence[Line], weights: dict[str, float], ceiling: int, count: Count) -> Summary:
     """Take as many of `lines` as fit, the best of each family first, in the order that they came in."""
-    families = (*PROSE.values(), *FAMILIES)
-    queues = {f.name: places for f in families if (places := _best_first(f.name, lines))}
+    queues = {name: places for name in weights if (places := ledger.best_first(name, lines))}
     claims = {name: [Claim(lines[n].text, lines[n].parts) for n in places] for name, places in queues.items()}
-    room = ceiling - count(render(Summary({})))
-    taken = apportion(claims, {f.name: f.weight for f in families}, room, count)
+    taken = apportion(claims, weights, ceiling - count(render(Summary({}))), count)
     chosen = {queues[name][place]: text for (name, place), text in taken.items()}
     sections: dict[str, list[str]] = {}
     for n in sorted(chosen):
         sections.setdefault(lines[n].family.section, []).append(chosen[n])
     return Summary({key: tuple(dict.fromkeys(value)) for key, value in sections.items()})
-
-
-def _best_first(name: str, lines: Sequence[Line]) -> list[int]:
-    """Order the places of the lines of one family as they go in.
-
-    Newest first. Of sentences, the best of each message before the second best of any, so that one long
-    message does not stand for all; of files, the often touched before the once touched; of requests, those of
-    more than a word or two first.
-    """
-    places = [n for n, entry in enumerate(lines) if entry.family.name == name][::-1]
-    if name in SENTENCES or name == "edited":
-        return _in_turns(places, lines)
-    if name in FILES:
-        touched = {n: min(sum(_counts(lines[n]).values()), OFTEN) for n in places}
-        places.sort(key=lambda n: -touched[n] - n / len(lines) * OFTEN)
-    elif name == "asked":
-        places.sort(key=lambda n: len(lines[n].key) < ACKNOWLEDGEMENT)
-    return places
-
-
-def _in_turns(places: list[int], lines: Sequence[Line]) -> list[int]:
-    turn: Counter[int] = Counter()
-    rank: dict[int, int] = {}
-    for n in sorted(places, key=lambda n: -salience(lines[n].key)):
-        rank[n] = turn[lines[n].number]
-        turn[lines[n].number] += 1
-    return sorted(places, key=lambda n: (rank[n], -n))
 
 
 def _last_words(tale: Story) -> Summary:

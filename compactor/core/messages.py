@@ -46,6 +46,7 @@ class Result:
 
     `image_tokens` is the stated price of the images in it. `protected` marks what is never pruned: words of the user
     that came through a tool (a clarifying question, an approval), and instructions that were loaded by one.
+    `shaped` marks content of a shape that its format prescribes, so that no text can stand for it: not pruned either.
     """
 
     call_id: str
@@ -54,6 +55,7 @@ class Result:
     failed: bool = False
     image_tokens: int = 0
     protected: bool = False
+    shaped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class Conversation:
 class Group:
     """A message, or an assistant message with calls together with its results: [start, stop).
 
+    Results of tools that the model's own server runs stand in the message that called them.
     `open` are the ordinals of calls that nothing answered; `orphans` are (message index, result ordinal) of
     results that answer no call right before them, or answer one a second time.
     """
@@ -171,9 +174,9 @@ def groups(messages: Sequence[Message]) -> tuple[Group, ...]:
 def _group_at(messages: Sequence[Message], start: int) -> Group:
     calls = messages[start].calls
     outstanding = list(range(len(calls)))
-    orphans = [(start, n) for n in range(len(messages[start].results))]
-    stop = start + 1
-    while calls and stop < len(messages) and messages[stop].results:
+    orphans: list[tuple[int, int]] = []
+    stop = start
+    while stop == start or (calls and stop < len(messages) and _answers(messages[stop])):
         for ordinal, result in enumerate(messages[stop].results):
             call = answered(result, calls, outstanding)
             if call is None:
@@ -181,9 +184,14 @@ def _group_at(messages: Sequence[Message], start: int) -> Group:
             else:
                 outstanding.remove(call)
         stop += 1
-        if messages[stop - 1].role is not Role.TOOL:
+        if stop > start + 1 and messages[stop - 1].role is not Role.TOOL:
             break  # results that share a message with the user's words end the group
     return Group(start, stop, tuple(outstanding), tuple(orphans))
+
+
+def _answers(message: Message) -> bool:
+    """Tell whether results in it are of calls before it; those in a message with calls of its own are of these."""
+    return bool(message.results) and not message.calls
 
 
 def answered(result: Result, calls: Sequence[Call], outstanding: Sequence[int]) -> int | None:

@@ -10,11 +10,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from compactor.core.handoff import Notes, role_between
-from compactor.core.messages import Opening, Role, groups, well_formed
-from compactor.core.prompt import Request, Turns, request
+from compactor.core.messages import Opening, Role
+from compactor.core.prompt import Request, request
 from compactor.core.prune import prunable
 from compactor.core.results import Spot
-from compactor.core.scene import Scene, by_message, handoff_cost, scene, stubbed_costs
+from compactor.core.scene import Scene, between, by_message, handoff_cost, latest_words, scene, stubbed_costs
 from compactor.core.settings import Settings, Trigger
 from compactor.core.split import anchors, head_end, tail_start, tail_start_by_count, widened
 from compactor.core.state import locate
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from compactor.core.messages import Conversation
-    from compactor.core.state import Base, Entry
+    from compactor.core.state import Entry
     from compactor.core.tokens import Count
 
 # A handoff with bare headings has about 160 tokens; a summary of fewer than this is not worth a call.
 LEAST_SUMMARY = 160
+LAST_NUMBER = 999_999  # stands for the number of the last message that a handoff speaks of, when it is priced
 
 
 class Step(StrEnum):
@@ -105,6 +106,7 @@ def _decided(on: Scene, settings: Settings, count: Count) -> Plan:
     as_is = _as_is(on, Sizes(on.fixed + sum(on.cost_of), effective, effective))
     if not forced and not settings.triggers(effective):
         return as_is
+    settings = _fitted(on, settings, count)
     head, start = _ends(on, settings)
     stubs = {**on.carried, **prunable(on.turns, on.groups, head, start, settings)}
     pruned = _pruned(as_is, on, stubs, count)
@@ -141,6 +143,13 @@ def _ends(on: Scene, settings: Settings) -> tuple[int, int]:
     return head, tail_start(on.groups, on.costs, settings.tail_budget, floor)
 
 
+def _fitted(on: Scene, settings: Settings, count: Count) -> Settings:
+    """Shorten the tail to what a target leaves it beside head and summary."""
+    head, _ = _ends(on, settings)
+    taken = on.fixed + sum(on.costs[:head]) + handoff_cost(Notes(Summary({})), LAST_NUMBER, count)
+    return settings.fitted(taken, _ceiling(on, sum(on.costs[head:]), settings, count))
+
+
 def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about them
     pruned: Plan, on: Scene, head: int, start: int, settings: Settings, count: Count
 ) -> Plan:
@@ -154,17 +163,12 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
     if settings.trigger_mode is not Trigger.FORCE and not settings.triggers(pruned.sizes.pruned):
         return pruned
     costs = stubbed_costs(on.turns, on.costs, stubs, count)
-    middle, ceiling = sum(costs[head:tail]) + on.handoff, _ceiling(on, sum(costs[head:tail]), settings, count)
-    if tail <= max(head, on.base.at) and on.base.at <= head:
-        return replace(pruned, why="nothing to summarise: head and tail hold everything")
-    if tail == len(on.turns):
-        return replace(pruned, why="nothing to summarise: no turn would stand after the summary")
-    if ceiling < LEAST_SUMMARY:
-        return replace(pruned, why=f"the {middle:,} tokens between head and tail are too few to summarise")
-    quote = _quote(on, head, tail)
-    wrapper = handoff_cost(Notes(Summary({}), quote), count)
-    if wrapper >= middle:
-        return replace(pruned, why=f"a handoff would take more than the {middle:,} tokens between head and tail")
+    middle, quote = sum(costs[head:tail]) + on.handoff, latest_words(on, head, tail)
+    wrapper = handoff_cost(Notes(Summary({}), quote), LAST_NUMBER, count)
+    beside = on.fixed + sum(costs[:head]) + sum(costs[tail:]) + wrapper
+    ceiling = min(_ceiling(on, sum(costs[head:tail]), settings, count), settings.left_beside(beside))
+    if why := _pointless(on, head, tail, Sizes(middle=middle, ceiling=ceiling, wrapper=wrapper), beside, settings):
+        return replace(pruned, why=why)
     sizes = replace(
         pruned.sizes,
         head=on.fixed + sum(costs[:head]),
@@ -174,8 +178,27 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
         ceiling=ceiling,
         wrapper=wrapper,
     )
-    asked = _asked(on, settings, head, tail, ceiling)
+    previous = on.base.notes.summary if on.base.notes else None
+    asked = request(between(on, head, tail), previous, on.turns[:head], on.turns[tail:], ceiling, settings)
+    asked = replace(asked, ledger=on.base.generation.ledger if on.base.generation else None)
     return Plan(on.conversation, Step.SUMMARISE, "at the trigger", sizes, on, head, tail, role, quote, stubs, asked)
+
+
+def _pointless(  # noqa: PLR0913 - where head and tail stand, and what there is
+    on: Scene, head: int, tail: int, sizes: Sizes, beside: int, settings: Settings
+) -> str:
+    """Say why no summary is to be asked for, "" if one is; `beside` are the tokens of what stays besides it."""
+    if tail <= max(head, on.base.at) and on.base.at <= head:
+        return "nothing to summarise: head and tail hold everything"
+    if tail == len(on.turns):
+        return "nothing to summarise: no turn would stand after the summary"
+    if sizes.ceiling < LEAST_SUMMARY and settings.target_tokens:
+        return f"head, tail and the user's latest message alone take {beside:,} tokens"
+    if sizes.ceiling < LEAST_SUMMARY:
+        return f"the {sizes.middle:,} tokens between head and tail are too few to summarise"
+    if sizes.wrapper >= sizes.middle:
+        return f"a handoff would take more than the {sizes.middle:,} tokens between head and tail"
+    return ""
 
 
 def _ceiling(on: Scene, new: int, settings: Settings, count: Count) -> int:
@@ -224,27 +247,3 @@ def _demoted(  # noqa: PLR0913 - both price lists, and the stubs there are and c
         chosen |= {Spot(place, ordinal): text for ordinal, text in texts.items()}
         spent -= costs[place] - least[place]
     return chosen
-
-
-def _quote(on: Scene, head: int, tail: int) -> str:
-    """Give the user's latest message if it goes into the middle or is known from the last handoff only, else ""."""
-    user, _ = anchors(on.turns)
-    if user is not None and user >= tail:
-        return ""
-    carried = on.base.notes.quote if on.base.notes else ""
-    if user is None or user < head or (carried and user < on.base.at):
-        return carried
-    return well_formed(on.turns[user].text)
-
-
-def _asked(on: Scene, settings: Settings, head: int, tail: int, ceiling: int) -> Request:
-    new = on.turns[head:tail]
-    turns = Turns(new, groups(new), on.base.view[head] + _gone(on.base))
-    previous = on.base.notes.summary if on.base.notes else None
-    return request(turns, previous, on.turns[:head], on.turns[tail:], ceiling, settings)
-
-
-def _gone(base: Base) -> int:
-    """Count the messages that a handoff in the conversation has taken the place of, so that numbers go on."""
-    known = base.handoff is not None and base.generation is not None
-    return base.generation.covered.count - 1 if known and base.generation else 0

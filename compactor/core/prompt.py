@@ -11,16 +11,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from compactor.core.families import prose
 from compactor.core.handoff import is_spoken
 from compactor.core.messages import Role
 from compactor.core.results import Spot, describe, failed, results, shorten
-from compactor.core.summary import PROGRESS, SECTIONS, Summary, render
+from compactor.core.revision import numbered
+from compactor.core.settings import Settings, Update
+from compactor.core.summary import PROGRESS, SECTIONS, Summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from compactor.core.messages import Group, Message
-    from compactor.core.settings import Settings
 
 # Characters of one call's arguments, and of one message's text, that are shown; the rest is cut out of the
 # middle with a count. Arguments carry whole files; their beginning and end say what was done.
@@ -46,7 +48,8 @@ class Turns:
 class Request:
     """One summary that is wanted: the prompt for models, and the same as values for code.
 
-    `ceiling` is in tokens. `head` and `tail` stay in the result word for word; they are context only.
+    `ceiling` is in tokens. `head` and `tail` stay in the result word for word; they are context only. `ledger` are the
+    facts that code has kept so far, None if it has not; `pin` is the pattern of sentences to keep as rules ("": none).
     """
 
     system: str
@@ -56,6 +59,8 @@ class Request:
     turns: Turns
     head: tuple[Message, ...]
     tail: tuple[Message, ...]
+    ledger: Summary | None = None
+    pin: str = ""
 
 
 def _template() -> str:
@@ -86,10 +91,21 @@ and the headings in English as above.
 - Reply with the notes only."""
 
 _FIRST = "Write the notes for the recorded turns."
-_UPDATE = """Update the earlier notes with the recorded turns, which came after them. Keep everything of the earlier \
-notes that still holds. Add what is new. Move what has been finished to Done. Remove only what is clearly obsolete. \
-Reply with the complete updated notes."""
-_TAGS = ("transcript", "earlier_notes", "task")
+_MARKED = """To say that a note has changed, begin its new wording with its mark, as in "- (#3fa1) ..."; put it under \
+Done if it has been finished. Name what no longer holds under a last heading, "## Obsolete", each note with its mark \
+and the reason."""
+_UPDATES = {
+    Update.DELTA: f"""Update the earlier notes with the recorded turns, which came after them. Write down only what \
+the turns add, change, finish or make obsolete: notes that you do not mention stay as they are. {_MARKED}""",
+    Update.FULL: f"""Update the earlier notes with the recorded turns, which came after them. Keep everything of the \
+earlier notes that still holds, with its mark. Add what is new. Move what has been finished to Done. Remove only what \
+is clearly obsolete. Reply with the complete updated notes. {_MARKED}""",
+}
+FACTS = (
+    "Files, commands, test results, identifiers and figures are recorded by other means as well; name them where the "
+    "notes need them, and do not list them for their own sake."
+)
+_TAGS = ("transcript", "earlier_notes", "recorded_facts", "task")
 
 
 def request(  # noqa: PLR0913 - one argument for each thing that a summary depends on
@@ -107,9 +123,18 @@ def request(  # noqa: PLR0913 - one argument for each thing that a summary depen
         context = [fenced("task", shorten(task, TASK_CHARS))] if task else []
         parts = [*context, transcript, _FIRST]
     else:
-        parts = [fenced("earlier_notes", render(previous)), transcript, _UPDATE]
-    user = "\n\n".join([*parts, f"Use at most {ceiling:,} tokens (about {ceiling * 3 // 4:,} words)."])
-    return Request(SYSTEM, user, ceiling, previous, turns, head, tail)
+        notes = prose(previous)
+        facts = Summary({s.key: tuple(t for t in previous[s.key] if t not in notes[s.key]) for s in SECTIONS})
+        shown = {"earlier_notes": _filled(numbered(notes)), "recorded_facts": _filled(facts)}
+        earlier = [fenced(tag, text) for tag, text in shown.items() if text]
+        parts = [*earlier, transcript, _UPDATES[settings.update]]
+    user = "\n\n".join([*parts, FACTS, f"Use at most {ceiling:,} tokens (about {ceiling * 3 // 4:,} words)."])
+    return Request(SYSTEM, user, ceiling, previous, turns, head, tail, pin=settings.pin)
+
+
+def _filled(summary: Summary) -> str:
+    """Write the sections that have lines."""
+    return "\n\n".join("\n".join((f"{'#' * s.level} {s.heading}", *summary[s.key])) for s in SECTIONS if summary[s.key])
 
 
 def repaired(asked: Request, complaint: str) -> Request:

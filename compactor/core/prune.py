@@ -24,8 +24,8 @@ def prunable(
 ) -> dict[Spot, str]:
     """Make stubs for every long result in messages [start, stop), by its place.
 
-    Left alone: results of at most `prune_chars` characters, protected ones, stubs, and any result that
-    its stub would not shorten. A message index outside [start, stop) is never in the answer.
+    Left alone: results of at most `prune_chars` characters, protected and shaped ones, stubs, and any result
+    that its stub would not shorten. A message index outside [start, stop) is never in the answer.
     """
     return {
         spot: text
@@ -36,7 +36,7 @@ def prunable(
 
 def stub(call: Call | None, result: Result, settings: Settings) -> str | None:
     """Return what stands for `result`, or None if it is to be left alone."""
-    if result.protected or result.text.startswith(STUB_SENTENCE):
+    if result.protected or result.shaped or result.text.startswith(STUB_SENTENCE):
         return None
     if len(result.text) <= settings.prune_chars and not result.image_tokens:
         return None

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactor.core.handoff import Notes, write
-from compactor.core.messages import Group, Kept, Message, Role, applied, groups
+from compactor.core.messages import Group, Kept, Message, Role, applied, groups, well_formed
+from compactor.core.prompt import Turns
 from compactor.core.prune import prunable
 from compactor.core.results import Spot
+from compactor.core.split import anchors
 from compactor.core.tokens import Count, costs, message_cost, preamble_cost
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def scene(conversation: Conversation, base: Base, settings: Settings, count: Cou
     grouped = _grouped(turns, base.at)
     carried = _carried(base, turns, grouped, settings)
     now = stubbed_costs(turns, [cost_of[i] for i in base.view], carried, count)
-    written = handoff_cost(base.notes, count) if base.notes else 0
+    written = handoff_cost(base.notes, base.generation.covered.last, count) if base.notes and base.generation else 0
     handoff = cost_of[base.handoff] if base.handoff is not None else written
     fixed = preamble_cost(conversation, count)
     return Scene(conversation, base, turns, grouped, carried, now, cost_of, fixed, handoff)
@@ -88,6 +90,24 @@ def by_message(stubs: Mapping[Spot, str]) -> dict[int, dict[int, str]]:
     return found
 
 
-def handoff_cost(notes: Notes, count: Count) -> int:
-    """Price a handoff that says `notes`, in tokens."""
-    return message_cost(Message(Role.USER, write(notes)), count)
+def handoff_cost(notes: Notes, as_of: int, count: Count) -> int:
+    """Price a handoff that says `notes` as of message `as_of`, in tokens."""
+    return message_cost(Message(Role.USER, write(notes, as_of)), count)
+
+
+def latest_words(on: Scene, head: int, tail: int) -> str:
+    """Give the user's latest message if it goes into the middle or is known from the last handoff only, else ""."""
+    user, _ = anchors(on.turns)
+    if user is not None and user >= tail:
+        return ""
+    carried = on.base.notes.quote if on.base.notes else ""
+    if user is None or user < head or (carried and user < on.base.at):
+        return carried
+    return well_formed(on.turns[user].text)
+
+
+def between(on: Scene, head: int, tail: int) -> Turns:
+    """Give the turns between head and tail, numbered as if no handoff had taken the place of any before them."""
+    new = on.turns[head:tail]
+    known = on.base.generation if on.base.handoff is not None else None
+    return Turns(new, groups(new), on.base.view[head] + (known.covered.count - 1 if known else 0))

@@ -31,6 +31,9 @@ _WRAPPER = re.compile(r"</?[a-z]+(?:[-_][a-z]+)+>")  # <pr_description>, <comman
 _REASONING_TAG = re.compile(r"<(?=/?(?:think|thinking|reasoning|thought)>)", re.IGNORECASE)
 _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 _MARKER = re.compile(r"^\s*(?:(?:[-*+•▪◦]|\d{1,3}[.)、]|\(\w\)|\[[ xX~]\])\s+){1,2}")
+# "IMPORTANT: ...", "HARD CONSTRAINT: ...": whoever writes so means the whole line as one statement.
+LABEL = re.compile(r"^[A-Z][A-Z _-]{2,30}[A-Z]: ")
+LABELLED_CHARS = 400
 _END = re.compile(r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]*]{0,3}\s+(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])(?!\s*$)")
 
 
@@ -69,7 +72,8 @@ def paragraphs(text: str) -> Iterator[str]:
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of `text`, each on one line."""
     for line in paragraphs(text):
-        for piece in _END.split(line):
+        whole = bool(LABEL.match(line)) and len(line) <= LABELLED_CHARS
+        for piece in (line,) if whole else _END.split(line):
             sentence = flat(piece)
             if len(sentence) >= SENTENCE_CHARS:
                 yield sentence

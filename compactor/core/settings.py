@@ -6,7 +6,8 @@ beside it is its help. One value, frozen, is handed to every stage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+import re
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -18,6 +19,13 @@ class StubStyle(StrEnum):
 
     DESCRIBE = "describe"
     PLAIN = "plain"
+
+
+class Update(StrEnum):
+    """How a model is asked to bring earlier notes up to date: by what changes, or by writing them all again."""
+
+    DELTA = "delta"
+    FULL = "full"
 
 
 class OnFailure(StrEnum):
@@ -33,6 +41,11 @@ class Trigger(StrEnum):
 
     AUTO = "auto"
     FORCE = "force"
+
+
+_TAIL_SHARE = 0.40  # of the trigger, so that small windows work too
+_SEAMS = 8  # tokens that texts may have more when they are joined
+_SUMMARY_SHARE = 0.40  # of the trigger, too: both are what the next session reads
 
 
 def _number(default: float, why: str) -> Any:  # noqa: ANN401 - a dataclass field stands for its value
@@ -59,6 +72,14 @@ class Settings:
     summary_ratio: float = _number(0.20, "summary budget as a share of the middle")
     summary_min: int = _number(2_000, "smallest summary budget, unless that is over half of the middle")
     summary_max: int = _number(12_000, "largest summary budget")
+    target_tokens: int = _number(0, "tokens that the whole result must fit, instead of a trigger (0: off)")
+    update: Update = field(
+        default=Update.DELTA,
+        metadata={"why": "how a model updates earlier notes: delta (what changes) or full (all of them again)"},
+    )
+    pin: str = field(
+        default="", metadata={"why": "regular expression: sentences of the user that are kept word for word like rules"}
+    )
     on_failure: OnFailure = field(
         default=OnFailure.KEEP,
         metadata={"why": "when no summary can be had: keep the turns, drop them, or extract offline"},
@@ -80,28 +101,48 @@ class Settings:
             raise UsageError(
                 f"summary_min {self.summary_min} is over summary_max {self.summary_max}", "swap or lower them"
             )
+        try:
+            re.compile(self.pin)
+        except re.error as error:
+            raise UsageError(f"pin is {self.pin!r}: {error}", "give a regular expression") from None
         if self.context_window < 1:
             raise UsageError("context_window is 0", "give the window of the model that will read the result")
 
     @property
     def trigger(self) -> int:
         """Tokens from which a conversation is compacted (but see `triggers`: a threshold of 1.0 never does)."""
-        return int(self.threshold * self.context_window)
+        return self.target_tokens + 1 if self.target_tokens else int(self.threshold * self.context_window)
 
     def triggers(self, tokens: int) -> bool:
         """Tell whether a conversation of `tokens` is to be compacted."""
-        return self.threshold < 1 and tokens >= self.trigger
+        return (self.threshold < 1 or self.target_tokens > 0) and tokens >= self.trigger
 
     @property
     def tail_budget(self) -> int:
         """Tokens that the tail may hold: `tail_tokens`, but never over 40 % of the trigger."""
-        return min(self.tail_tokens, int(0.40 * self.trigger))
+        return min(self.tail_tokens, int(_TAIL_SHARE * self.trigger))
 
     def summary_budget(self, new: int, previous: int = 0, covered: int = 0) -> int:
         """Bound a summary of `new` tokens of turns, and of `covered` more that a summary of `previous` stands for.
 
         It never has to shrink below the previous one, and grows by at most half of what is new: so the floor gives
-        way, and what is written is always smaller than what it replaces.
+        way, and what is written is always smaller than what it replaces. Like the tail it never takes over 40 % of the
+        trigger: what comes out has to stay below it for a while.
         """
         wanted = max(int(self.summary_ratio * (covered + new)), self.summary_min, previous)
-        return min(wanted, self.summary_max, previous + new // 2)
+        return min(wanted, self.summary_max, int(_SUMMARY_SHARE * self.trigger), previous + new // 2)
+
+    def left_beside(self, tokens: int) -> int:
+        """Give the tokens that `target_tokens` leaves for a summary beside `tokens` of other things."""
+        return self.target_tokens - tokens - _SEAMS if self.target_tokens else self.summary_max
+
+    def fitted(self, taken: int, summary: int) -> Settings:
+        """Give the settings with a tail that lets the whole fit `target_tokens`, if there is such a target.
+
+        `taken` are the tokens of what stays besides tail and summary, `summary` those that a summary would take: the
+        tail is the first to give way.
+        """
+        if not self.target_tokens:
+            return self
+        room = self.target_tokens - taken - summary
+        return replace(self, tail_tokens=max(min(self.tail_budget, room), 0))

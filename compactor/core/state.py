@@ -9,7 +9,7 @@ earlier generation.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from compactor.core.handoff import Notes, is_handoff, read, write
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from compactor.core.messages import Message
+    from compactor.core.summary import Summary
 
 KEEP_GENERATIONS = 8  # a rewound conversation goes on from one of these; each holds one summary
 
@@ -37,13 +38,19 @@ class Covered:
     chain: str
     start: int = 0
 
+    @property
+    def last(self) -> int:
+        """The number of the last message covered, counted from 1 as it stood at first."""
+        return self.start + self.count
+
 
 @dataclass(frozen=True, slots=True)
 class Generation:
     """One compaction of a conversation.
 
     `stubbed` names the results in the tail that were stubbed, as (messages after the covered ones, ordinal), so
-    that a later run repeats the same bytes. `made` tells how: summarizer, encoding, usage, token counts.
+    that a later run repeats the same bytes. `made` tells how: summarizer, encoding, usage, token counts. `ledger` holds
+    the facts that code keeps, by section; only the newest generation carries one.
     """
 
     number: int
@@ -52,6 +59,12 @@ class Generation:
     notes: Notes
     stubbed: tuple[tuple[int, int], ...] = ()
     made: Mapping[str, object] = field(default_factory=dict)
+    ledger: Summary | None = None
+
+    @property
+    def handoff(self) -> str:
+        """The text of the handoff that this compaction wrote."""
+        return write(self.notes, self.covered.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +134,7 @@ def _at_handoff(messages: Sequence[Message], handoffs: Sequence[int], known: Seq
     """Go on from the newest handoff, or from what a later run covered after it without replacing the source."""
     newest = handoffs[-1]
     text = messages[newest].text
-    own = next((g for g in known if write(g.notes) == text), None)
+    own = next((g for g in known if g.handoff == text), None)
     later, count = _later(messages[newest + 1 :], own, known)
     gone = {*handoffs, *range(newest + 1, newest + 1 + count)}
     said = "" if own or later or not known else "goes on from the handoff in the transcript; the sidecar is older"
@@ -158,7 +171,7 @@ def _find(messages: Sequence[Message], generation: Generation) -> int | None:
 
 def extended(entry: Entry, generation: Generation) -> Entry:
     """Add to `entry` one more generation after the one it went on from; a failure before it is forgotten."""
-    earlier = tuple(g for g in entry.generations if g.number < generation.number)
+    earlier = tuple(replace(g, ledger=None) for g in entry.generations if g.number < generation.number)
     return Entry(entry.key, (*earlier, generation)[-KEEP_GENERATIONS:])
 
 

@@ -14,9 +14,10 @@ from compactor.core.handoff import is_spoken
 from compactor.core.messages import Role, groups
 from compactor.core.sentences import COLONS, QUESTION_MARKS, TRAILING, clip, flat, question, said, sentences
 from compactor.core.speech import Speech, anchored, courteous, speech
+from compactor.core.subjects import states
 from compactor.core.todos import next_steps
 from compactor.core.touches import Touch, touches
-from compactor.core.wishes import wishes
+from compactor.core.wishes import RULE_CHARS, SHORT_MESSAGE, wishes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ TASK_IN_HEAD_CHARS = 300  # of one that stays word for word before the summary
 ASKED_CHARS = 300
 LATEST_CHARS = 1_000  # of the last request: the work still goes on
 QUOTE_CHARS = 360  # nineteen in twenty sentences of assistants are shorter
+REMARK_CHARS = 20  # "Noted.", "I see."
 REPLY_CHARS = 30  # shorter first sentences are courtesies ("Good catch.")
 
 
@@ -36,7 +38,8 @@ REPLY_CHARS = 30  # shorter first sentences are courtesies ("Good catch.")
 class Story:
     """The turns as they are read: messages with words in them by number, and acts with the files they touched.
 
-    `later` are the acts of the tail, `after` its messages, `before` those of the head.
+    `later` are the acts of the tail, `after` its messages, `before` those of the head. `pin` is the
+    pattern of sentences that count as rules whatever they say.
     """
 
     spoken: tuple[tuple[int, Message], ...]
@@ -45,6 +48,7 @@ class Story:
     later: tuple[Act, ...]
     after: tuple[Message, ...]
     before: tuple[Message, ...]
+    pin: str = ""
 
     def deeds(self) -> Iterator[tuple[Act, tuple[Touch, ...]]]:
         """Yield each act of the turns with the files that it touched."""
@@ -58,7 +62,7 @@ def story(request: Request) -> Story:
     done = acts(turns.messages, turns.groups, turns.first)
     later = acts(request.tail, groups(request.tail), turns.first + len(turns.messages))
     touched = {n: touches(act) for n, act in enumerate(done)}
-    return Story(spoken, done, touched, later, request.tail, request.head)
+    return Story(spoken, done, touched, later, request.tail, request.head, request.pin)
 
 
 def quoted(sentence: str, number: int, limit: int = QUOTE_CHARS) -> str:
@@ -67,8 +71,8 @@ def quoted(sentence: str, number: int, limit: int = QUOTE_CHARS) -> str:
 
 
 def by_user(text: str, number: int, limit: int = ASKED_CHARS) -> str:
-    """Quote the user; the number is written out, because these lines are read by people as well."""
-    return f'"{clip(flat(text), limit)}" (message {number})'
+    """Quote the user."""
+    return f'"{clip(flat(text), limit)}" [{number}]'
 
 
 def goals(tale: Story) -> Iterator[Line]:
@@ -79,10 +83,11 @@ def goals(tale: Story) -> Iterator[Line]:
     if first is None and requests:
         first, requests, room = requests[0], requests[1:], TASK_CHARS
     if first:
-        yield line("task", f"Task: {by_user(said(first[1].text), first[0], room)}")
+        yield line("task", by_user(said(first[1].text), first[0], room))
     for n, m in requests:
         latest = n == requests[-1][0]
-        if latest or {w.text for w in wishes(m.text, n)} != set(sentences(m.text)):
+        noted = {w.text for w in wishes(m.text, n, tale.pin)} | set(_statements(m.text))
+        if latest or not noted.issuperset(sentences(m.text)):
             yield line("asked", f"Asked: {by_user(said(m.text), n, LATEST_CHARS if latest else ASKED_CHARS)}")
 
 
@@ -91,10 +96,22 @@ def _asks(message: Message) -> bool:
 
 
 def rules(tale: Story) -> Iterator[Line]:
-    """Yield the user's standing instructions and what revokes them."""
+    """Yield the user's standing instructions and what revokes them, and what the user states to be so."""
     for number, message in tale.spoken:
         if message.role is Role.USER:
-            yield from (line("rule", f'"{w.text}" (message {number})') for w in wishes(message.text, number))
+            for wish in wishes(message.text, number, tale.pin):
+                told = f'"{wish.text}" [{number}]'
+                yield line("pinned", f"Pinned: {told}") if wish.pinned else line("rule", told)
+            noted = {wish.text for wish in wishes(message.text, number, tale.pin)}
+            for sentence in _statements(message.text):
+                if sentence not in noted:
+                    yield line("rule", by_user(sentence, number, RULE_CHARS))
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Yield the sentences of a message that people type in which they say how something is."""
+    if len(said(text)) <= SHORT_MESSAGE:
+        yield from (s for s in sentences(text) if states(s))
 
 
 _FAMILIES = {Speech.DECISION: "decided", Speech.OUTCOME: "achieved", Speech.NEXT: "next", Speech.OTHER: "finding"}
@@ -114,6 +131,8 @@ def assertions(tale: Story) -> Iterator[Line]:
             if message.role is Role.USER and does is not Speech.DECISION:
                 continue
             if does is Speech.OTHER and not anchored(sentence):
+                if len(sentence) < REMARK_CHARS:
+                    continue
                 yield line("remark", f"Remark: {told}")
             else:
                 yield line(_FAMILIES[does], told)

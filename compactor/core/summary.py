@@ -35,7 +35,7 @@ SECTIONS = (
         "constraints",
         "Constraints & Preferences",
         2,
-        "Rules, limits and wishes of the user that still hold, in the user's own words.",
+        "Rules, limits, wishes and facts of the user that still hold, in the user's own words.",
         8,
     ),
     Section("done", "Done", 3, "Finished work: what, where (file, command), with what outcome and numbers.", 4),
@@ -55,6 +55,7 @@ SECTIONS = (
 )
 PROGRESS = "Progress"  # the heading over Done, In Progress and Blocked; it has no words of its own
 NOTHING = "(none)"
+OBSOLETE = "obsolete"  # the heading, and key, under which a reply names notes that no longer hold; never rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def _name(heading: str) -> str:
     return " ".join(words.lower().split())
 
 
-_KEYS = {_name(s.heading): s.key for s in SECTIONS}
+_KEYS = {_name(s.heading): s.key for s in SECTIONS} | {OBSOLETE: OBSOLETE}
 
 
 def parse(text: str) -> tuple[Summary, tuple[str, ...]]:

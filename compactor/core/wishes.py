@@ -25,6 +25,18 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 
 _STRONG = _any(
+    # Labels, in any language
+    r"^(?:[A-Z]+ )*(?:RULES?|CONSTRAINTS?|PREFERENCES?|REQUIREMENTS?|POLICY|IMPORTANT|WARNING|REGEL|REGLA)\b"
+    r"[^:]{0,20}:",
+    # How long it holds, and when
+    r"\bfor the rest of (?:this|the|our) (?:session|conversation|chat|day|project)\b|\b(?:throughout|during) this "
+    r"(?:session|conversation|chat)\b|"
+    r"^(?:when(?:ever)?|if|each time|every time|before|after|once) (?:you|i|we)\b[^?]*,|"
+    r"\b(?:every|each|all|any) (?:repl(?:y|ies)|answers?|responses?|messages?|numbers?)\b|\byour (?:repl(?:y|ies)|"
+    r"answers|responses|messages)\b|\bin this (?:session|conversation|chat),",
+    r"\b(?:für den rest|während dieser sitzung|(?:immer )?wenn du\b[^?]*,|jede antwort|deine antworten)\b|"
+    r"\b(?:durante (?:esta|el resto)|por el resto|cuando (?:termines|respondas|cites)|cada respuesta|tus respuestas)\b|"
+    r"(?:本次|整个)(?:会话|对话)|每次(?:回复|回答)|(?:你的|所有)回复|(?:この|本)(?:セッション|会話)|(?:返信|回答)(?:は|の)",
     # English
     r"\b(?:never|always|must(?:n't| not)?|from now on|going forward|in (?:the )?future|under no circumstances|"
     r"no matter what|forbidden|not allowed|off[- ]limits|at all times|without (?:asking|my|explicit|checking)|"
@@ -58,7 +70,8 @@ _STRONG = _any(
 )
 _MILD = _any(
     r"\b(?:minimum|maximum|timeout|below|under (?:\d|one|two|five|ten)|per (?:request|second|minute|user|page|call))\b|"
-    r"^no [a-z]+s\b|\b(?:should(?:n't| not)?|have to|has to|need(?:s)? to|required|mandatory|at most|at least|"
+    r"^no (?:[a-z-]+ ){0,3}[a-z]+s\b|"
+    r"\b(?:should(?:n't| not)?|have to|has to|need(?:s)? to|required|mandatory|at most|at least|"
     r"no more than|within \d+|before (?:you|we|i)|unless|i (?:want|like|need)|(?:respond|reply|answer|write) in|"
     r"instead of|rather than|use \w+|(?:you|we) (?:can't|cannot|don't need)|prefer|"
     r"only (?:use|do|change|touch|run|edit|the|in|if|when|after|once|with|on|for)|by (?:monday|tuesday|wednesday|"
@@ -99,20 +112,28 @@ _REPLACES = _any(
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A sentence of the user that sets a rule or takes one back, and the number of its message."""
+    """A sentence of the user that sets a rule or takes one back, and the number of its message.
+
+    `pinned` says that a pattern of the user's named it.
+    """
 
     text: str
     number: int
+    pinned: bool = False
 
 
-def wishes(text: str, number: int) -> Iterator[Wish]:
-    """Yield the rules and revocations in one message of the user; `number` is that of the message, from 1."""
+def wishes(text: str, number: int, pin: str = "") -> Iterator[Wish]:
+    """Yield the rules and revocations in one message of the user; `number` is that of the message, from 1.
+
+    Sentences in which the pattern `pin` is found are among them, whatever they say.
+    """
     short = len(said(text)) <= SHORT_MESSAGE
     found = 0
     for sentence in sentences(text):
-        if found < RULES_OF_ONE_MESSAGE and is_wish(sentence, short=short):
-            found += 1
-            yield Wish(clip(sentence, RULE_CHARS), number)
+        pinned = bool(pin and re.search(pin, sentence))
+        if pinned or (found < RULES_OF_ONE_MESSAGE and is_wish(sentence, short=short)):
+            found += not pinned
+            yield Wish(clip(sentence, RULE_CHARS), number, pinned)
 
 
 def is_wish(sentence: str, *, short: bool) -> bool:

@@ -11,10 +11,21 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from compactor.errors import InputError, NotATranscript, UsageError
-from compactor.formats import claude_code, gemini_cli, gemini_contents, openai_chat, pi, records
+from compactor.formats import (
+    anthropic,
+    claude_code,
+    gemini_cli,
+    gemini_contents,
+    langchain,
+    openai_chat,
+    pi,
+    records,
+    sharegpt,
+)
 from compactor.formats.documents import Document, document
 from compactor.formats.layouts import ListLine
 from compactor.formats.row import Fault, Format, Lines, Marked, Row
+from compactor.formats.strangers import stranger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,10 +37,13 @@ __all__ = ["FORMATS", "Fault", "Format", "Marked", "Row", "Standing", "format_na
 
 # The last one is for whatever is no other: plain messages with a role.
 FORMATS: tuple[Format, ...] = (
+    anthropic.FORMAT,
     claude_code.FORMAT,
     gemini_cli.FORMAT,
     gemini_contents.FORMAT,
+    langchain.FORMAT,
     pi.FORMAT,
+    sharegpt.FORMAT,
     openai_chat.FORMAT,
 )
 
@@ -131,7 +145,9 @@ def _is_document(ahead: Sequence[Record]) -> bool:
     """Tell whether the first line opens a JSON value that goes on in the next, or is an array."""
     first = next((record for record in ahead if record.raw.strip()), None)
     opens = first is not None and first.raw.lstrip(b"\xef\xbb\xbf \t").startswith((b"[", b"{"))
-    return bool(opens and first and first.problem)
+    if not (opens and first):
+        return False
+    return bool(first.problem) or (first.value is not records.MISSING and records.BARE in first.value)
 
 
 def _ahead(found: Iterator[Record]) -> list[Record]:
@@ -152,6 +168,8 @@ def _told(values: Sequence[Mapping[str, object]], name: str, ahead: Sequence[Rec
     if len(found) > 1:
         names = " or ".join(f.name for f in found)
         raise InputError(f"{name}: this could be {names}", "say which with --format")
+    if not found and (known_as := stranger(values)):
+        raise NotATranscript(f"{name}: {known_as.what}", known_as.next_step)
     if not found:
         known = "; ".join(f"{f.title}: {f.expects}" for f in FORMATS)
         raise NotATranscript(f"{name}: {_seen(ahead, values)}", f"expected one of: {known}")

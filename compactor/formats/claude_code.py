@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from compactor.core.messages import Conversation, Handoff, Kept, Opening
 from compactor.formats import claude_code_edits as edits
 from compactor.formats.answers import with_answers
+from compactor.formats.anthropic_edits import Change
 from compactor.formats.claude_code_messages import Turn, turns
 from compactor.formats.claude_code_staying import cut, staying
 from compactor.formats.claude_code_tree import tree
@@ -112,7 +113,7 @@ class Session:
             if n in plan.ordinals:
                 fields = {"parentUuid": edits.link(plan.parents[n])} if n in plan.parents else {}
                 usage = edits.lowered_usage(record.raw) if n in stale else {}
-                chosen.append((n, edits.edited(record.raw, changes.get(n, edits.Change()), fields, usage)))
+                chosen.append((n, edits.edited(record.raw, changes.get(n, Change()), fields, usage)))
         return self.sheet.write(self.records, self.sheet.apart(chosen))
 
     def append(self, pieces: Sequence[Piece]) -> bytes:
@@ -126,9 +127,9 @@ class Session:
         new = [(None, raw) for raw in (mark.boundary, mark.summary, *copies)]
         return self.sheet.write(self.records, [*chosen, *new])
 
-    def _changes(self, pieces: Sequence[Piece]) -> dict[int, edits.Change]:
+    def _changes(self, pieces: Sequence[Piece]) -> dict[int, Change]:
         """Say what changes in each record of the messages that are kept."""
-        found: dict[int, edits.Change] = {}
+        found: dict[int, Change] = {}
         for piece in pieces:
             if isinstance(piece, Kept):
                 turn = self.turns[piece.index]

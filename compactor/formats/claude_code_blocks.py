@@ -6,17 +6,18 @@ user's own words: it is `shown`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
-from compactor.core.messages import Call, Result
+from compactor.core.messages import Role
 from compactor.formats import media
+from compactor.formats.anthropic_blocks import Content, content, plain
 from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from compactor.formats.claude_code_tree import Node
 
@@ -37,27 +38,10 @@ SPEAKING_EVENTS = frozenset({"SessionStart", "UserPromptSubmit"})
 EMPTY = "(no content)"  # what the client writes for an answer without words, and leaves out when it sends
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What the blocks of one record, or several, hold."""
-
-    texts: tuple[str, ...] = ()
-    shown: tuple[str, ...] = ()
-    reasoning: tuple[str, ...] = ()
-    calls: tuple[Call, ...] = ()
-    results: tuple[Result, ...] = ()
-    tokens: int = 0
-
-    @property
-    def says_nothing(self) -> bool:
-        """Tell whether the client would send nothing of it."""
-        words = "".join(self.texts).strip()
-        return words in {"", EMPTY} and not (self.shown or self.reasoning or self.calls or self.results)
-
-    @property
-    def only_results(self) -> bool:
-        """Tell whether it is results and nothing else."""
-        return bool(self.results) and not (self.texts or self.shown)
+def says_nothing(content: Content) -> bool:
+    """Tell whether the client would send nothing of it."""
+    words = "".join(content.texts).strip()
+    return words in {"", EMPTY} and not (content.shown or content.reasoning or content.calls or content.results)
 
 
 class Voice(Enum):
@@ -90,82 +74,15 @@ def content_of(node: Node) -> Content | None:
 
 
 def _words(value: object, path: str, voice: Voice) -> Content:
-    if isinstance(value, str):
-        return _text(value, voice)
-    if not isinstance(value, list):
-        raise MalformedError(path, f"{brief(value)} is not a string or an array of blocks")
-    return joined(
-        _text(block, voice) if isinstance(block, str) else _block(block, f"{path}[{n}]", voice)
-        for n, block in enumerate(value)
-    )
-
-
-def joined(parts: Iterable[Content]) -> Content:
-    """Join the contents of several blocks or records."""
-    listed = list(parts)
-    return Content(
-        tuple(t for p in listed for t in p.texts),
-        tuple(t for p in listed for t in p.shown),
-        tuple(t for p in listed for t in p.reasoning),
-        tuple(c for p in listed for c in p.calls),
-        tuple(r for p in listed for r in p.results),
-        sum(p.tokens for p in listed),
-    )
+    role = Role.ASSISTANT if voice is Voice.MODEL else Role.USER
+    return content(value, path, role, partial(_text, voice=voice))
 
 
 def _text(text: str, voice: Voice) -> Content:
-    shown = media.scrubbed(text)
     if voice is Voice.CLIENT or (voice is Voice.USER and text.lstrip().startswith(CLIENT_WORDS)):
+        shown = media.scrubbed(text)
         return Content(shown=(shown.text,) if text.strip() else (), tokens=shown.tokens)
-    return Content(texts=(shown.text,) if text else (), tokens=shown.tokens)
-
-
-def _shown(shown: media.Shown) -> Content:
-    return Content(shown=(shown.text,), tokens=shown.tokens)
-
-
-def _block(block: object, path: str, voice: Voice) -> Content:
-    if not isinstance(block, dict):
-        raise MalformedError(path, f"{brief(block)} is not a block: an object with a type, or a string")
-    kind = block.get("type")
-    if kind == "text":
-        return _text(_string(block.get("text"), f"{path}.text"), voice)
-    if kind == "thinking":
-        thought = _string(block.get("thinking"), f"{path}.thinking")
-        return Content(reasoning=(thought,) if thought else ())
-    if kind == "tool_use":
-        return _call(block, path)
-    if kind == "tool_result":
-        return Content(results=(_result(block, path),))
-    return _shown(_medium(block, path))
-
-
-def _call(block: Mapping[str, object], path: str) -> Content:
-    call_id = _string(block.get("id"), f"{path}.id")
-    name = _string(block.get("name"), f"{path}.name")
-    arguments = media.scrubbed_json(compact(block.get("input", {}), f"{path}.input"))
-    return Content(calls=(Call(call_id, name, arguments.text),), tokens=arguments.tokens)
-
-
-def _result(block: Mapping[str, object], path: str) -> Result:
-    call_id = _string(block.get("tool_use_id"), f"{path}.tool_use_id")
-    value = block.get("content")
-    content = Content() if value is None else _words(value, f"{path}.content", Voice.MODEL)
-    text = "\n".join((*content.texts, *content.shown))
-    return Result(call_id, text, failed=block.get("is_error") is True, image_tokens=content.tokens)
-
-
-def _medium(block: Mapping[str, object], path: str) -> media.Shown:
-    if block.get("type") == "redacted_thinking":
-        return media.Shown("[redacted thinking]")
-    source = block.get("source")
-    if block.get("type") == "image" and isinstance(source, dict):
-        data = source.get("data")
-        address = f"data:{source.get('media_type')};base64,{data}" if isinstance(data, str) else source.get("url")
-        return media.image(address)
-    if block.get("type") == "document" and isinstance(source, dict) and source.get("type") == "base64":
-        return media.file({"filename": block.get("title"), "file_data": source.get("data")})
-    return media.scrubbed_json(compact(block, path))
+    return plain(text)
 
 
 def _attachment(value: object) -> Content | None:
@@ -176,17 +93,10 @@ def _attachment(value: object) -> Content | None:
         return _words(value.get("prompt"), "$.attachment.prompt", Voice.USER)
     if kind in SILENT_ATTACHMENTS or (isinstance(kind, str) and kind.startswith("hook_") and not _speaks(value)):
         return None
-    return _shown(media.scrubbed_json(compact(value, "$.attachment")))
+    shown = media.scrubbed_json(compact(value, "$.attachment"))
+    return Content(shown=(shown.text,), tokens=shown.tokens)
 
 
 def _speaks(value: Mapping[str, object]) -> bool:
     kind = value.get("type")
     return kind in SPEAKING_HOOKS or (kind == "hook_success" and value.get("hookEvent") in SPEAKING_EVENTS)
-
-
-def _string(value: object, path: str) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise MalformedError(path, f"{brief(value)} is not a string")
-    return value

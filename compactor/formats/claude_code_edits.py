@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
-from compactor.core.messages import CALL_REMOVED
-from compactor.formats.jsonbytes import Span, elements, members, quoted, rebuilt, rewritten, whole
+from compactor.core.messages import Role
+from compactor.formats.anthropic_blocks import Part, parts
+from compactor.formats.anthropic_edits import Change, blocks, note_for
+from compactor.formats.jsonbytes import members, quoted, rewritten, whole
 from compactor.formats.records import MISSING
 
 if TYPE_CHECKING:
@@ -25,32 +26,19 @@ if TYPE_CHECKING:
 
 # What a new record takes over from its neighbour, in the client's order.
 COMMON = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug", "agentId")
+_ROLES = {"assistant": Role.ASSISTANT}  # of records by type; all others are the user's
 # What the client adds up to know how full the context is.
 _INPUT_TOKENS = re.compile(rb'("(?:cache_creation_|cache_read_|ephemeral_\w+_)?input_tokens"\s*:\s*)\d+')
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What changes in the blocks of one record: stubs by ordinal of its results, and what has lost its partner."""
-
-    stubs: Mapping[int, str] = field(default_factory=dict)
-    without_calls: frozenset[int] = frozenset()
-    without_results: frozenset[int] = frozenset()
-    note: str = ""
-
-    def __bool__(self) -> bool:
-        return bool(self.stubs or self.without_calls or self.without_results)
 
 
 def changes(values: Sequence[Mapping[str, object]], message: Message, kept: Kept) -> list[Change]:
     """Share out what `kept` asks of a message among the records that it stands for."""
     found = []
     calls = results = 0
-    silent = len(kept.without_calls) == len(message.calls) and not (message.text.strip() or message.other)
-    note = CALL_REMOVED if silent else ""
+    note = note_for(message, kept)
     for value in values:
-        kinds = [block.get("type") for block in _blocks(value)]
-        calls_here, results_here = kinds.count("tool_use"), kinds.count("tool_result")
+        found_here = _parts(value)
+        calls_here, results_here = found_here.count(Part.CALL), found_here.count(Part.RESULT)
         change = Change(
             {n - results: text for n, text in kept.stubs.items() if results <= n < results + results_here},
             frozenset(n - calls for n in kept.without_calls if calls <= n < calls + calls_here),
@@ -63,10 +51,10 @@ def changes(values: Sequence[Mapping[str, object]], message: Message, kept: Kept
     return found
 
 
-def _blocks(value: Mapping[str, object]) -> list[dict[str, object]]:
+def _parts(value: Mapping[str, object]) -> list[Part]:
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else None
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return parts(content, _ROLES.get(str(value.get("type")), Role.USER)) if isinstance(content, list) else []
 
 
 def edited(
@@ -82,7 +70,7 @@ def edited(
     span = whole(raw)
     found = members(raw, span)
     if change:
-        inner["content"] = _content(raw, members(raw, found["message"])["content"], change)
+        inner["content"] = _content(raw, change)
         if change.stubs and "toolUseResult" in found:
             top["toolUseResult"] = None
     if inner:
@@ -94,38 +82,13 @@ def empties(raw: bytes, change: Change) -> bool:
     """Tell whether `change` leaves no block of the record."""
     if not (change.without_calls or change.without_results):
         return False
-    span = members(raw, members(raw, whole(raw))["message"])["content"]
-    return _content(raw, span, change)[1:-1].strip() == b""
+    return _content(raw, change)[1:-1].strip() == b""
 
 
-def _content(raw: bytes, span: Span, change: Change) -> bytes:
-    chosen: list[tuple[int | None, bytes]] = []
-    calls = results = 0
-    note = change.note
-    for n, place in enumerate(elements(raw, span)):
-        block = place.of(raw)
-        kind = _kind(block)
-        if kind == "tool_use":
-            if calls not in change.without_calls:
-                chosen.append((n, block))
-            elif note:
-                chosen.append((None, b'{"type":"text","text":' + quoted(note) + b"}"))
-                note = ""
-            calls += 1
-        elif kind == "tool_result":
-            if results in change.stubs:
-                block = rewritten(block, whole(block), {"content": quoted(change.stubs[results])})
-            if results not in change.without_results:
-                chosen.append((n, block))
-            results += 1
-        else:
-            chosen.append((n, block))
-    return rebuilt(raw, span, chosen)
-
-
-def _kind(block: bytes) -> object:
-    value = json.loads(block)
-    return value.get("type") if isinstance(value, dict) else None
+def _content(raw: bytes, change: Change) -> bytes:
+    found = members(raw, whole(raw))
+    role = _ROLES.get(json.loads(found["type"].of(raw)), Role.USER)
+    return blocks(raw, members(raw, found["message"])["content"], role, change)
 
 
 def lowered_usage(raw: bytes) -> dict[str, bytes | None]:

@@ -1,7 +1,8 @@
 """How is a conversation written in another format than its own, and what cannot be?
 
 Each target is one line with one conversation. Words, calls, results and reasoning are carried over; what is none of
-these (a picture, a part of another kind) would be lost, so such a conversation is refused with the place.
+these (a picture, a part of another kind) would be lost, so such a conversation is refused with the place; and so is one
+whose words would be taken for tags.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from compactor.core.messages import Message, Role, groups
 from compactor.core.results import results
+from compactor.formats.anthropic import THOUGHT
+from compactor.formats.convert_tools import for_anthropic, for_openai, for_sharegpt
+from compactor.formats.sharegpt_turns import message as read_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from compactor.core.messages import Call, Conversation
+    from compactor.core.messages import Call, Conversation, Result
 
 
 class Target(StrEnum):
@@ -41,15 +45,8 @@ def converted(conversation: Conversation, messages: Sequence[Message], target: T
             raise CannotConvertError(f"message {number} holds an image, or a part that is not text")
     row = _WRITERS[target](_numbered(messages))
     if conversation.preamble:
-        row["tools"] = _tools(conversation.preamble)
+        row["tools"] = _TOOLS[target](conversation.preamble)
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _tools(preamble: str) -> object:
-    try:
-        return json.loads(preamble)
-    except ValueError:
-        return preamble
 
 
 def _numbered(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -78,9 +75,16 @@ def _renamed(n: int, message: Message, ids: dict[tuple[int, int], str], answers:
     return replace(message, calls=calls, results=found)
 
 
+def _apart(message: Message) -> tuple[Message, ...]:
+    """Take the results of tools that a model's server ran out of the answer that called them."""
+    if not (message.calls and message.results):
+        return (message,)
+    return replace(message, results=()), Message(Role.TOOL, results=message.results)
+
+
 def _openai(messages: Sequence[Message]) -> dict[str, Any]:
     written: list[dict[str, Any]] = []
-    for message in messages:
+    for message in (part for whole in messages for part in _apart(whole)):
         written += [
             {"role": "tool", "tool_call_id": r.call_id, "content": r.text, **({"name": r.name} if r.name else {})}
             for r in message.results
@@ -113,8 +117,10 @@ def _anthropic(messages: Sequence[Message]) -> dict[str, Any]:
     if first < len(messages) and messages[first].role is Role.ASSISTANT:
         raise CannotConvertError(f"message {first + 1} is of the assistant, where Anthropic wants the user first")
     written: list[dict[str, Any]] = []
-    for message in messages[first:]:
+    for number, message in _numbered_parts(messages, first):
         role = "assistant" if message.role is Role.ASSISTANT else "user"
+        if role == "assistant" and THOUGHT.fullmatch(message.text):
+            raise CannotConvertError(f"message {number} has words that would be read as reasoning")
         blocks = list(_blocks(message))
         if written and written[-1]["role"] == role:
             written[-1]["content"] += blocks
@@ -155,23 +161,40 @@ _NAMES = {Role.SYSTEM: "system", Role.USER: "human", Role.ASSISTANT: "gpt"}
 def _sharegpt(messages: Sequence[Message]) -> dict[str, Any]:
     """Write turns in the form of Hermes trajectories: calls and results as tags inside the text."""
     turns: list[dict[str, str]] = []
-    open_results: list[str] = []
-    for message in messages:
-        open_results += [
-            _tag("tool_response", {"tool_call_id": r.call_id, "name": r.name, "content": r.text})
-            for r in message.results
-        ]
+    answers: list[Result] = []
+    asked: list[str] = []
+    for number, message in _numbered_parts(messages):
+        answers += message.results
         if message.role is Role.TOOL:
             continue
-        turns += _joined(open_results)
-        open_results = []
+        turns += _answered(answers, asked)
+        answers, asked = [], [call.id for call in message.calls]
         if message.text or message.calls or message.reasoning or not message.results:
-            turns.append({"from": _NAMES[message.role], "value": _value(message)})
-    return {"conversations": [*turns, *_joined(open_results)]}
+            turns.append(_turn(message, number))
+    return {"conversations": [*turns, *_answered(answers, asked)]}
 
 
-def _joined(answers: list[str]) -> list[dict[str, str]]:
-    return [{"from": "tool", "value": "\n".join(answers)}] if answers else []
+def _answered(answers: Sequence[Result], asked: Sequence[str]) -> list[dict[str, str]]:
+    """Write results as one turn, in the order of their calls, which have no ids there; those of none come last."""
+    places = {call_id: n for n, call_id in enumerate(asked)}
+    ordered = sorted(answers, key=lambda r: places.get(r.call_id, len(places)))
+    tags = [_tag("tool_response", {"tool_call_id": r.call_id, "name": r.name, "content": r.text}) for r in ordered]
+    return [{"from": "tool", "value": "\n".join(tags)}] if tags else []
+
+
+def _turn(message: Message, number: int) -> dict[str, str]:
+    turn = {"from": _NAMES[message.role], "value": _value(message)}
+    again = read_turn(turn)
+    if again is None or (again.text, again.reasoning) != (message.text, message.reasoning):
+        raise CannotConvertError(f"message {number} has words that would be read as tags")
+    return turn
+
+
+def _numbered_parts(messages: Sequence[Message], start: int = 0) -> Iterator[tuple[int, Message]]:
+    """Give the parts of each message from ordinal `start` on, with the number of the message as people count."""
+    for number, whole in enumerate(messages[start:], start + 1):
+        for part in _apart(whole):
+            yield number, part
 
 
 def _value(message: Message) -> str:
@@ -188,4 +211,9 @@ _WRITERS: dict[Target, Callable[[Sequence[Message]], dict[str, Any]]] = {
     Target.OPENAI: _openai,
     Target.ANTHROPIC: _anthropic,
     Target.SHAREGPT: _sharegpt,
+}
+_TOOLS: dict[Target, Callable[[str], object]] = {
+    Target.OPENAI: for_openai,
+    Target.ANTHROPIC: for_anthropic,
+    Target.SHAREGPT: for_sharegpt,
 }

@@ -29,6 +29,12 @@ _BRACKET = re.compile(_STRING.pattern + rb"|[\[\]{}]", re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\]}]++")
 _BLANK = re.compile(rb"[ \t\n\r]*+")
 _SEPARATOR = b","
+# One character of a string as it is spelled: two escapes for one beyond the first 65,536, one escape, or its UTF-8.
+_CHARACTER = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\."
+    rb"|[\x00-\x7f]|[\x80-\xff][\x80-\xbf]*",
+    re.DOTALL,
+)
 
 
 class Span(NamedTuple):
@@ -178,6 +184,16 @@ def rewritten(raw: bytes, span: Span, changes: Mapping[str, bytes | None]) -> by
         if change is not None and key not in known:
             chosen.append((None, quoted(key) + b":" + change))
     return rebuilt(raw, span, chosen)
+
+
+def respelled(raw: bytes, span: Span, cuts: Iterable[tuple[int, int, str]]) -> bytes:
+    """Write the string at `span` with other text at some places; the rest keeps its spelling, escapes included.
+
+    `cuts` are (first character, character after the last, new text), counted in the text that the string spells.
+    """
+    places = [found.start() for found in _CHARACTER.finditer(raw, span.start + 1, span.stop - 1)] + [span.stop - 1]
+    inside = [(Span(places[a] - span.start, places[b] - span.start), quoted(new)[1:-1]) for a, b, new in cuts]
+    return patched(span.of(raw), inside)
 
 
 def quoted(text: str) -> bytes:

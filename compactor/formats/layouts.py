@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from compactor.core.messages import Conversation, Handoff, Kept
 from compactor.formats.answers import with_answers
-from compactor.formats.jsonbytes import elements, members, patched, rebuilt, whole
+from compactor.formats.jsonbytes import elements, members, patched, rebuilt, rewritten, whole
 from compactor.formats.openai_messages import MalformedError
 from compactor.formats.order import arranged
-from compactor.formats.records import MISSING, brief
+from compactor.formats.records import BARE, MISSING, brief
 from compactor.formats.row import Fault
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class Turns:
     `keys` are those under which a record holds a list of them, `speaker` the one under which every turn says whose it
     is. `message` reads a turn, or gives None for what no model reads; `preamble` reads what a model is charged for
     beside the turns (tool schemas). These two raise MalformedError with a path from `$`. `handoff` and `kept` write.
+
+    `lead` reads the words that stand before all turns under the key `system` of a record that holds a list; it raises
+    like `message`. `begins` tells a turn before which the model is given nothing. `like` gives the spelling of a list.
     """
 
     keys: tuple[str, ...]
@@ -42,20 +45,28 @@ class Turns:
     preamble: Callable[[Mapping[str, object]], str]
     handoff: Callable[[Handoff], bytes]
     kept: Callable[[bytes, Message, Kept], bytes]
+    lead: Callable[[Mapping[str, object]], Message | None] | None = None
+    begins: Callable[[Mapping[str, object]], bool] | None = None
+    like: Callable[[Sequence[object]], Turns] | None = None
 
     def named(self, value: Mapping[str, object]) -> bool:
         """Tell whether `value` is meant as a turn."""
         return isinstance(value.get(self.speaker), str)
 
-    def key(self, value: Mapping[str, object]) -> str:
-        """Give the key under which `value` holds a list of turns, or ""."""
-        return next((key for key in self.keys if isinstance(value.get(key), list)), "")
+    def key(self, value: Mapping[str, object]) -> str | None:
+        """Give the key under which `value` holds a list of turns; None if it holds none."""
+        return next((key for key in (*self.keys, BARE) if isinstance(value.get(key), list)), None)
+
+    def listed(self, value: Mapping[str, object]) -> list[object] | None:
+        """Give the list of turns that `value` holds; None if it holds none."""
+        key = self.key(value)
+        found = None if key is None else value[key]
+        return found if isinstance(found, list) else None
 
     def found_in(self, value: Mapping[str, object]) -> bool:
         """Tell whether `value` is a turn, or holds a list of turns or an empty one."""
-        key = self.key(value)
-        listed = value[key] if key else None
-        if not isinstance(listed, list):
+        listed = self.listed(value)
+        if listed is None:
             return self.named(value)
         return not listed or any(isinstance(turn, dict) and self.named(turn) for turn in listed)
 
@@ -65,7 +76,7 @@ class Turns:
         rest = iter(records)
         for record in rest:
             ahead.append(record)
-            if record.value is not MISSING and self.key(record.value):
+            if record.value is not MISSING and self.key(record.value) is not None:
                 yield from (_listing(r, name, self) for r in chain(ahead, rest))
                 return
             if record.value is not MISSING and self.named(record.value):
@@ -76,7 +87,10 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class TurnLines:
-    """A whole file, one turn a record; `indexes` holds the message index of each record, None for others."""
+    """A whole file, one turn a record; `indexes` holds the message index of each record, None for others.
+
+    `ignored` are the ordinals of turns that the model is not given; see `_written`.
+    """
 
     turns: Turns
     records: tuple[Record, ...]
@@ -84,6 +98,7 @@ class TurnLines:
     conversation: Conversation | None
     faults: tuple[Fault, ...]
     sheet: Sheet
+    ignored: frozenset[int] = frozenset()
 
     @property
     def raw(self) -> bytes:
@@ -94,13 +109,16 @@ class TurnLines:
         """Write the file with `pieces` for its messages; records that are none stay among their neighbours."""
         raws = [record.raw for record in self.records]
         messages = self.conversation.messages if self.conversation else ()
-        chosen = [(p.origin, _written(p, raws, messages, self.turns)) for p in arranged(self.indexes, pieces)]
+        chosen = _written(self, raws, messages, arranged(self.indexes, pieces))
         return self.sheet.write(self.records, chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class ListLine:
-    """One record that holds a whole conversation; `indexes` holds the message index of each element, or None."""
+    """One record that holds a whole conversation; `indexes` holds the message index of each element, or None.
+
+    The first message stands outside of the list if `led`; `ignored` is as in TurnLines.
+    """
 
     turns: Turns
     raw: bytes
@@ -108,19 +126,34 @@ class ListLine:
     faults: tuple[Fault, ...] = ()
     indexes: tuple[int | None, ...] = ()
     key: str = ""
+    ignored: frozenset[int] = frozenset()
+    led: bool = False
 
     def render(self, pieces: Sequence[Piece]) -> bytes:
         """Write the record with `pieces` for its messages; nothing but the list of turns changes."""
         if self.conversation is None:
             return self.raw
-        span = members(self.raw, whole(self.raw))[self.key]
+        span = whole(self.raw) if self.key == BARE else members(self.raw, whole(self.raw))[self.key]
         raws = [element.of(self.raw) for element in elements(self.raw, span)]
-        places = arranged(self.indexes, pieces)
-        chosen = [(p.origin, _written(p, raws, self.conversation.messages, self.turns)) for p in places]
-        return patched(self.raw, [(span, rebuilt(self.raw, span, chosen))])
+        listed = [p for p in pieces if not (self.led and isinstance(p, Kept) and p.index == 0)]
+        places = arranged(self.indexes, listed)
+        chosen = _written(self, raws, self.conversation.messages, places)
+        new = patched(self.raw, [(span, rebuilt(self.raw, span, chosen))])
+        if not self.led or len(listed) < len(pieces):
+            return new
+        return patched(new, [(whole(new), rewritten(new, whole(new), {"system": None}))])
 
 
-def _written(place: Place, raws: Sequence[bytes], messages: Sequence[Message], turns: Turns) -> bytes:
+def _written(
+    row: TurnLines | ListLine, raws: Sequence[bytes], messages: Sequence[Message], places: Sequence[Place]
+) -> list[tuple[int | None, bytes]]:
+    """Write what stands at `places`. Ignored turns stay as long as the turn does that has them ignored."""
+    first = next((n for n, index in enumerate(row.indexes) if index is not None), None)
+    gone = frozenset() if any(p.origin == first for p in places) else row.ignored
+    return [(p.origin, _turn(p, raws, messages, row.turns)) for p in places if p.origin not in gone]
+
+
+def _turn(place: Place, raws: Sequence[bytes], messages: Sequence[Message], turns: Turns) -> bytes:
     if isinstance(place.piece, Handoff):
         return turns.handoff(place.piece)
     raw = raws[place.origin or 0]
@@ -139,17 +172,28 @@ def _sequence(records: tuple[Record, ...], name: str, sheet: Sheet, turns: Turns
     messages: list[Message] = []
     indexes: list[int | None] = []
     gaps: set[int] = set()
+    turns = turns.like([record.value for record in records]) if turns.like else turns
     lines = [_line(record, f"{name}:{record.line}", turns) for record in records]
-    for line in lines:
+    start = _beginning([record.value for record in records], turns)
+    ignored = frozenset(n for n in range(start) if lines[n].message)
+    for n, line in enumerate(lines):
         if line.fault:
             gaps.add(len(messages) - 1)
-        indexes.append(len(messages) if line.message else None)
-        messages += [line.message] if line.message else []
+        read = line.message if n >= start else None
+        indexes.append(len(messages) if read else None)
+        messages += [read] if read else []
     # Tool schemas stand in records that are no messages, such as `session_meta`; the last ones hold.
     preamble = next((line.preamble for line in reversed(lines) if line.preamble), "")
     conversation = Conversation(with_answers(tuple(messages)), preamble, frozenset(gaps), name)
     faults = tuple(line.fault for line in lines if line.fault)
-    return TurnLines(turns, records, tuple(indexes), conversation if messages else None, faults, sheet)
+    return TurnLines(turns, records, tuple(indexes), conversation if messages else None, faults, sheet, ignored)
+
+
+def _beginning(values: Sequence[object], turns: Turns) -> int:
+    """Find the last of `values` before which the model is given nothing; 0 if there is none."""
+    begins = turns.begins
+    found = [n for n, value in enumerate(values) if begins and isinstance(value, dict) and begins(value)]
+    return found[-1] if found else 0
 
 
 def _line(record: Record, where: str, turns: Turns) -> _Line:
@@ -168,15 +212,21 @@ def _listing(record: Record, name: str, turns: Turns) -> ListLine:
         return ListLine(turns, record.raw, faults=(Fault(where, record.problem),) if record.problem else ())
     key = turns.key(record.value)
     try:
-        listed = _listed(record.value, key or turns.keys[0])
-        found = [_element(value, f"$.{key}[{n}]", turns) for n, value in enumerate(listed)]
+        listed = _listed(record.value, turns.keys[0] if key is None else key)
+        turns = turns.like(listed) if turns.like else turns
+        found = [_element(value, f"${f'.{key}' if key else ''}[{n}]", turns) for n, value in enumerate(listed)]
         preamble = turns.preamble(record.value)
+        lead = turns.lead(record.value) if turns.lead else None
     except MalformedError as error:
         return ListLine(turns, record.raw, faults=(Fault(f"{where}: {error.path}", error.what),))
-    messages = tuple(m for m in found if m)
-    ordinals = iter(range(len(messages)))
-    indexes = tuple(next(ordinals) if m else None for m in found)
-    return ListLine(turns, record.raw, Conversation(with_answers(messages), preamble, name=where), (), indexes, key)
+    start = _beginning(listed, turns)
+    ignored = frozenset(n for n, m in enumerate(found[:start]) if m)
+    stands = [m if n >= start else None for n, m in enumerate(found)]
+    messages = tuple(m for m in (lead, *stands) if m)
+    ordinals = iter(range(1 if lead else 0, len(messages)))
+    indexes = tuple(next(ordinals) if m else None for m in stands)
+    conversation = Conversation(with_answers(messages), preamble, name=where)
+    return ListLine(turns, record.raw, conversation, (), indexes, key or BARE, ignored, bool(lead))
 
 
 def _listed(value: Mapping[str, object], key: str) -> list[object]:

@@ -26,8 +26,8 @@ def detect(values: Sequence[Mapping[str, object]]) -> bool:
 def foreign(values: Sequence[Mapping[str, object]]) -> str:
     """Name the first type of block in `values` that belongs to another API, or give ""."""
     for value in values:
-        listed = value["messages"] if TURNS.key(value) else [value]
-        for item in listed if isinstance(listed, list) else ():
+        listed = TURNS.listed(value)
+        for item in [value] if listed is None else listed:
             kinds = [item.get("type"), *_part_types(item)] if isinstance(item, dict) else []
             for kind in kinds:
                 if isinstance(kind, str) and kind in FOREIGN_PARTS:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from compactor.core.messages import CALL_REMOVED
+from compactor.formats.anthropic_edits import note_for
 from compactor.formats.copies import without_copies
 from compactor.formats.jsonbytes import elements, members, patched, quoted, rebuilt, rewritten, whole
 
@@ -36,8 +36,7 @@ def kept_bytes(raw: bytes, message: Message, kept: Kept) -> bytes:
         stub = b'[{"type":"text","text":' + quoted(kept.stubs[0]) + b"}]"
         raw = patched(raw, [(_within(raw, "message", "content"), stub)])
     if kept.without_calls:
-        silent = len(kept.without_calls) == len(message.calls) and not (message.text.strip() or message.other)
-        raw = _without_calls(raw, kept.without_calls, CALL_REMOVED if silent else "")
+        raw = _without_calls(raw, kept.without_calls, note_for(message, kept))
     return raw
 
 

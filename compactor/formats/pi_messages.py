@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from compactor.core.handoff import KNOWN_PREFIXES
 from compactor.core.messages import Call, Message, Result, Role
 from compactor.formats import media
-from compactor.formats.blocks import Content, joined, message
+from compactor.formats.anthropic_blocks import Content, joined, plain, string
 from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import brief
 
@@ -45,7 +45,7 @@ def message_of(entry: Entry) -> Message | None:
 
 
 def _spoken(inner: Mapping[str, object]) -> Message | None:
-    role = _string(inner.get("role"), "$.message.role")
+    role = string(inner.get("role"), "$.message.role")
     if role == "branchSummary":
         return _branch(inner.get("summary"), "$.message.summary")
     if role == "compactionSummary":
@@ -67,7 +67,7 @@ def _with_content(role: str, inner: Mapping[str, object]) -> Message | None:
     if role == "toolResult":
         return Message(Role.TOOL, results=(_result(inner, content),))
     if role in {"user", "assistant"}:
-        return _said(message(Role(role), content))
+        return _said(content.message(Role(role)))
     return _from_client(content)
 
 
@@ -78,14 +78,14 @@ def _said(said: Message) -> Message | None:
 
 def _from_client(content: Content) -> Message | None:
     words = Content(shown=(*content.texts, *content.shown), tokens=content.tokens)
-    return _said(message(Role.USER, words))
+    return _said(words.message(Role.USER))
 
 
 def _command(inner: Mapping[str, object]) -> Content:
     """Show a command that the user ran, and what came of it."""
-    output = media.scrubbed(_string(inner.get("output"), "$.message.output"))
+    output = media.scrubbed(string(inner.get("output"), "$.message.output"))
     code = inner.get("exitCode")
-    parts = [f"Ran `{_string(inner.get('command'), '$.message.command')}`"]
+    parts = [f"Ran `{string(inner.get('command'), '$.message.command')}`"]
     parts.append(f"```\n{output.text}\n```" if output.text else "(no output)")
     if inner.get("cancelled") is True:
         parts.append("\n(command cancelled)")
@@ -97,7 +97,7 @@ def _command(inner: Mapping[str, object]) -> Content:
 
 
 def _branch(summary: object, path: str) -> Message | None:
-    text = _string(summary, path)
+    text = string(summary, path)
     return Message(Role.USER, other=f"{BRANCH_PREFIX}\n\n{text}") if text else None
 
 
@@ -110,23 +110,18 @@ def _handoff(summary: object, path: str) -> Message:
 
 
 def _result(inner: Mapping[str, object], content: Content) -> Result:
-    call_id = _string(inner.get("toolCallId"), "$.message.toolCallId")
-    name = _string(inner.get("toolName"), "$.message.toolName")
+    call_id = string(inner.get("toolCallId"), "$.message.toolCallId")
+    name = string(inner.get("toolName"), "$.message.toolName")
     text = "\n".join((*content.texts, *content.shown))
     return Result(call_id, text, name, inner.get("isError") is True, content.tokens)
 
 
 def _content(value: object, path: str) -> Content:
     if isinstance(value, str):
-        return _text(value)
+        return plain(value)
     if not isinstance(value, list):
         raise MalformedError(path, f"{brief(value)} is not a string or an array of blocks")
     return joined(_block(block, f"{path}[{n}]") for n, block in enumerate(value))
-
-
-def _text(text: str) -> Content:
-    shown = media.scrubbed(text)
-    return Content(texts=(shown.text,) if text else (), tokens=shown.tokens)
 
 
 def _block(block: object, path: str) -> Content:
@@ -134,12 +129,12 @@ def _block(block: object, path: str) -> Content:
         raise MalformedError(path, f"{brief(block)} is not a block: an object with a type")
     kind = block.get("type")
     if kind == "text":
-        return _text(_string(block.get("text"), f"{path}.text"))
+        return plain(string(block.get("text"), f"{path}.text"))
     if kind == "thinking":
-        thought = _string(block.get("thinking"), f"{path}.thinking")
+        thought = string(block.get("thinking"), f"{path}.thinking")
         return Content(reasoning=(thought,) if thought else ())
     if kind == "toolCall":
-        call_id, name = (_string(block.get(key), f"{path}.{key}") for key in ("id", "name"))
+        call_id, name = (string(block.get(key), f"{path}.{key}") for key in ("id", "name"))
         arguments = media.scrubbed_json(compact(block.get("arguments", {}), f"{path}.arguments"))
         return Content(calls=(Call(call_id, name, arguments.text),), tokens=arguments.tokens)
     if kind == "image":
@@ -147,11 +142,3 @@ def _block(block: object, path: str) -> Content:
     else:
         shown = media.scrubbed_json(compact(block, path))
     return Content(shown=(shown.text,), tokens=shown.tokens)
-
-
-def _string(value: object, path: str) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise MalformedError(path, f"{brief(value)} is not a string")
-    return value

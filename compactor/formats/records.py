@@ -33,12 +33,16 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 
+# The key under which a list of objects that is a record by itself stands; no format has it.
+BARE = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One JSON object with the bytes that it came as, line end included; `line` counts from 1.
+    """One JSON object, or list of objects, with the bytes that it came as, line end included; `line` counts from 1.
 
     A blank line has neither value nor problem. With a `problem` (what is wrong, and in which column) the
-    value is missing.
+    value is missing. Of a list the value is an object with the one key BARE.
     """
 
     raw: bytes
@@ -61,6 +65,8 @@ def read(lines: Iterable[bytes]) -> Iterator[Record]:
 def _record(raw: bytes, line: int, value: object) -> Record:
     if isinstance(value, dict):
         return Record(raw, line, value)
+    if isinstance(value, list) and value and all(isinstance(element, dict) for element in value):
+        return Record(raw, line, {BARE: value})
     return Record(raw, line, problem=f"column 1: {brief(value)} is not an object")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from compactor.core.faith import doubt
 from compactor.core.prompt import Request, repaired
 from compactor.core.summary import Summary, judge, strip_reasoning
 from compactor.errors import SummaryError
@@ -65,16 +66,24 @@ async def summarise(
 ) -> tuple[Summary, Usage]:
     """Get an acceptable summary: one request, and one that asks differently if the reply cannot be used.
 
+    A reply that is only doubtful (an echo, another language) is asked for again once, and taken if no better comes.
     What `mask` takes for a secret is neither sent nor accepted. Raises SummaryError if neither reply is accepted.
     """
     request = replace(request, user=mask(request.user))
     spent = Usage()
     complaint = ""
+    doubtful: Summary | None = None
     for asked in (request, None):
         reply = await summarizer.reply(asked or repaired(request, complaint))
         spent += reply.usage
         verdict = mask(reply.fault) or judge(mask(strip_reasoning(reply.text)), request.ceiling, count)
         if isinstance(verdict, Summary):
-            return verdict, spent
-        complaint = verdict
+            complaint = doubt(verdict, request) if asked else ""
+            if not complaint:
+                return verdict, spent
+            doubtful = verdict
+        else:
+            complaint = verdict
+    if doubtful is not None:  # better than nothing: the merge loses none of what it does not say
+        return doubtful, spent
     raise SummaryError(f"no usable summary from {summarizer.name}: {complaint}", "try another model")

@@ -1,0 +1,162 @@
+"""How does a summarizer's reply change the notes that it was given?
+
+Every item of the notes has an id, a few hex digits of its own words, which stays while the words do. An item of the
+reply that names an id, or says nearly the same, takes the place of the earlier one; an item under Obsolete takes one
+out; what the reply does not mention stays. So a reply of nothing but changes and a reply of the whole notes mean the
+same, and nothing is lost because a model forgot it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compactor.core.summary import OBSOLETE, SECTIONS, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from compactor.core.families import Line
+
+# Two items are one if they are this alike (0 to 100, order of words aside) and name the same things.
+ALIKE = 88
+# A rule of the user, or a finished item, that another line repeats with words around it.
+REPEATED = 90
+_UNFINISHED = ("in_progress", "blocked", "next_steps")
+_BULLET = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])(?:\s+|$)")
+_NAMED = re.compile(r"^((?:[-*+•]|\d{1,3}[.)])\s+)?[(\[]?#([0-9a-f]{4,16})[)\]]?[:.]?\s*(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry under a heading: its first line, and the indented ones that belong to it."""
+
+    section: str
+    lines: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """Give what it says, without its bullet."""
+        return " ".join(_BULLET.sub("", line.strip()) for line in self.lines)
+
+    @property
+    def digest(self) -> str:
+        """Name it by its section and words: 16 hex digits."""
+        told = f"{self.section}\n{self.words.casefold()}"
+        return hashlib.blake2b(told.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def items(summary: Summary) -> Iterator[Item]:
+    """Yield the entries of a summary in order; an indented line belongs to the entry before it."""
+    for key in (*(s.key for s in SECTIONS), OBSOLETE):
+        entry: list[str] = []
+        for line in summary[key]:
+            if entry and not line.startswith((" ", "\t")):
+                yield Item(key, tuple(entry))
+                entry = []
+            entry.append(line)
+        if entry:
+            yield Item(key, tuple(entry))
+
+
+def identified(summary: Summary) -> dict[str, Item]:
+    """Give each entry by its id: the first four digits of its digest, or more where those are taken."""
+    found: dict[str, Item] = {}
+    for item in items(summary):
+        names = (item.digest[:length] for length in range(4, len(item.digest) + 1))
+        name = next((n for n in names if n not in found or found[n].digest == item.digest), item.digest)
+        found.setdefault(name, item)
+    return found
+
+
+def numbered(summary: Summary) -> Summary:
+    """Write the id of each entry before its words, as a model is shown them."""
+    sections: dict[str, list[str]] = {}
+    for ident, item in identified(summary).items():
+        mark = _BULLET.match(item.lines[0])
+        bullet = mark[0] if mark else "- "
+        first = f"{bullet}(#{ident}) {item.lines[0][len(mark[0]) if mark else 0 :]}"
+        sections.setdefault(item.section, []).extend((first, *item.lines[1:]))
+    return Summary({key: tuple(lines) for key, lines in sections.items()})
+
+
+def revised(before: Summary, reply: Summary) -> Summary:
+    """Apply `reply` to the notes `before`; an empty one changes nothing."""
+    held = identified(before)
+    by_words = {old.digest: ident for ident, old in held.items()}
+    answers = [_unnamed(item) for item in items(reply)]
+    named = {ident or by_words.get(item.digest, "") for item, ident in answers}
+    for item, ident in answers:
+        if item.section == OBSOLETE:
+            if item.words:  # only with a reason
+                held.pop(ident, None)
+            continue
+        known = next((i for i in (ident, by_words.get(item.digest)) if i in held), "") or _alike(item, held, named)
+        held = _with(held, item, known)
+    return _written(held.values())
+
+
+def _with(held: dict[str, Item], item: Item, ident: str) -> dict[str, Item]:
+    """Put `item` in the place of the one that `ident` names, at the end if that stood under another heading."""
+    if not item.words:  # an id and nothing else: the item as it is, perhaps under another heading
+        if not ident:
+            return held
+        item = Item(item.section, held[ident].lines)
+    if ident and held[ident].section == item.section:
+        return {**held, ident: item}
+    return {**{i: old for i, old in held.items() if i != ident}, item.digest: item}
+
+
+def _unnamed(item: Item) -> tuple[Item, str]:
+    """Take the id out of an entry's first line."""
+    found = _NAMED.match(item.lines[0])
+    if found is None:
+        return item, ""
+    return Item(item.section, ((found[1] or "- ") + found[3], *item.lines[1:])), found[2]
+
+
+_NAMES = re.compile(r"`[^`]+`|[\w./:-]*\d[\w./:%-]*|[\w.-]+(?:/[\w.-]+)+|\w[\w-]*\.[A-Za-z]\w{0,4}\b")
+
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(m[0].strip("`.,:") for m in _NAMES.finditer(words))
+
+
+def _alike(new: Item, held: Mapping[str, Item], named: set[str]) -> str:
+    """Find the earlier item that `new` says again in about the same words, and no other item of the reply names."""
+    from rapidfuzz.fuzz import token_sort_ratio  # noqa: PLC0415 - start-up time
+    from rapidfuzz.utils import default_process  # noqa: PLC0415
+
+    for ident, old in held.items():
+        near = old.section == new.section or old.section in _UNFINISHED
+        if not near or ident in named or _names(old.words) != _names(new.words):
+            continue
+        if token_sort_ratio(old.words, new.words, processor=default_process) >= ALIKE:
+            return ident
+    return ""
+
+
+def settled(words: Summary, ledger: Sequence[Line]) -> Summary:
+    """Leave out of the prose what the ledger knows better: rules in the user's own words, and items that are done."""
+    from rapidfuzz.fuzz import partial_ratio, token_set_ratio  # noqa: PLC0415 - start-up time
+
+    rules = [entry.key.strip('"') for entry in ledger if entry.family.section == "constraints"]
+    done = [entry.key for entry in ledger if entry.family.name == "ticked"]
+    done += [item.words for item in items(words) if item.section == "done"]
+
+    def stays(item: Item) -> bool:
+        if item.section == "constraints":
+            return not any(partial_ratio(rule, item.words) >= REPEATED for rule in rules)
+        unfinished = item.section in ("in_progress", "next_steps")
+        return not (unfinished and any(token_set_ratio(text, item.words) >= REPEATED for text in done))
+
+    return _written(item for item in items(words) if stays(item))
+
+
+def _written(found: Iterable[Item]) -> Summary:
+    sections: dict[str, list[str]] = {}
+    for item in found:
+        sections.setdefault(item.section, []).extend(item.lines)
+    return Summary({key: tuple(dict.fromkeys(lines)) for key, lines in sections.items()})

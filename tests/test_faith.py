@@ -1,0 +1,75 @@
+"""Is a reply doubted that tells nothing new, or changes the language, and no other?"""
+
+import asyncio
+
+import pytest
+
+from compactor.core.faith import doubt, language
+from compactor.core.revision import numbered
+from compactor.summarizers import Reply, summarise
+from tests.making import COUNT, says, sections, user
+from tests.test_merge import full
+from tests.test_story import asked
+
+GERMAN = "Der Parser ist nicht mit der neuen Bibliothek gebaut und das Ergebnis wurde auf die Platte geschrieben. "
+SPANISH = "El analizador está hecho con la biblioteca nueva y los resultados de las pruebas se guardan en una carpeta. "
+CHINESE = "解析器已经用新的库重写，结果写入磁盘，所有测试都通过了。"
+JAPANESE = "パーサーは新しいライブラリで書き直され、結果はディスクに保存されました。"
+ENGLISH = "The parser was built with the new library and the result is in the folder that you have named for it. "
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (GERMAN * 4, "German"), (SPANISH * 4, "Spanish"), (ENGLISH * 4, "English"),
+        (CHINESE * 4, "Chinese"), (JAPANESE * 4, "Japanese"), (CHINESE * 4 + "`src/parser.py` " * 5, "Chinese"),
+        ("git push origin main && pytest -q tests/test_parser.py " * 9, ""), ("ok", ""), ("", ""),
+        (GERMAN * 3 + ENGLISH * 3, ""),
+    ],
+)  # fmt: skip
+def test_a_language_is_told_only_where_it_is_sure(text, name):
+    assert language(text) == name
+
+
+def test_a_reply_in_another_language_is_doubted():
+    request = asked(user(CHINESE * 4), says(CHINESE * 4))
+    assert "written in English" in doubt(sections(goal=f"- {ENGLISH * 3}"), request)
+    assert not doubt(sections(goal=f"- {CHINESE * 3}"), request)
+    assert not doubt(sections(goal="- `src/parser.py`"), request)
+
+
+def test_an_echo_is_doubted_if_there_was_something_to_tell():
+    notes = sections(goal="- mend the parser", done="- tests pass")
+    for echo in (notes, numbered(notes), sections(goal="- mend the parser")):
+        assert "repeats the earlier notes" in doubt(echo, asked(user("Now the writer."), previous=notes))
+    assert not doubt(notes, asked(previous=notes))
+    assert not doubt(notes, asked(user("Now the writer.")))
+    assert not doubt(sections(goal="- mend the parser and the writer"), asked(user("Now."), previous=notes))
+
+
+class Script:
+    """A summarizer whose replies are given."""
+
+    name = "script"
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+        self.requests = []
+
+    async def reply(self, request):
+        self.requests.append(request)
+        return Reply(full(self.replies.pop(0)))
+
+
+NOTES = sections(goal="- mend the parser")
+BETTER = sections(goal="- mend the parser, then the writer")
+
+
+@pytest.mark.parametrize(("replies", "taken"), [((NOTES, BETTER), BETTER), ((NOTES, NOTES), NOTES)])
+def test_a_doubtful_reply_is_asked_for_once_more_and_then_taken(replies, taken):
+    script = Script(*replies)
+    request = asked(user("Now the writer."), previous=NOTES)
+    summary, _ = asyncio.run(summarise(script, request, COUNT, str))
+    assert summary == taken
+    assert len(script.requests) == 2
+    assert "repeats the earlier notes" in script.requests[1].user
