@@ -16,13 +16,13 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 from compactor.core.handoff import PREFIX
 from tests.running import compactor
-from tests.samples import claude_code, codex, gemini_cli
+from tests.samples import claude_code, codex, gemini_cli, pi
 
 CLIENTS = Path(tempfile.gettempdir()) / "compactor-resume-clients"
 ASKED = "reply OK"
@@ -384,6 +384,104 @@ def _codex_turns(body):
         else:
             turns.append(Sent(role, words, calls, results))
     return turns
+
+
+# pi
+
+PI_WINDOW = 64_000  # far less than the sessions say that their context has: pi compacts at once if it believes them
+REAL_PI = Path(__file__).resolve().parents[2] / "shared" / "transcripts" / "pi"
+
+
+def check_pi():
+    """Resume both versions by rewrite and append, once more what pi itself has then made of it, and real sessions."""
+    tail = "Done with search in turn 13"
+    again = "Done with cache in turn 113"
+    with tempfile.TemporaryDirectory() as name:
+        room = Path(name)
+        for version in (3, 1):
+            for native in ("rewrite", "append"):
+                case = f"{native} of version {version}"
+                content = compacted(room / case, pi.lines(14, version), pi.SAMPLE.file, native)
+                requests, written = resume_pi(room / f"{case}-home", content)
+                yield judged_pi(case, requests, tail)
+                content = compacted(room / f"{case}-again", pi.more_lines(written, 14), pi.SAMPLE.file, native)
+                requests, _ = resume_pi(room / f"{case}-again-home", content)
+                yield judged_pi(f"{case}, twice", requests, again)
+        for path in sorted(REAL_PI.glob("*.jsonl")):
+            for native in ("rewrite", "append"):
+                yield _real_pi(room / f"{path.stem}-{native}", path, native)
+
+
+def _real_pi(room, path, native):
+    """Resume a real session as it was before its last command, whose output alone fills the window."""
+    lines = path.read_bytes().splitlines(keepends=True)[:-2]
+    said = [json.loads(line).get("message", {}) for line in lines]
+    last = next(m for m in reversed(said) if m.get("role") == "assistant" and m["stopReason"] == "stop")
+    content = compacted(room, b"".join(lines), path.name, native)
+    requests, _ = resume_pi(room / "home", content)
+    return judged_pi(f"{native} of {path.stem[-24:]}", requests, last["content"][-1]["text"])
+
+
+def judged_pi(case, requests, tail):
+    """Judge as of any client, after its own words; pi sends what a user says and runs as messages of their own."""
+    outcome = judged("pi", case, requests, tail)
+    return replace(outcome, wrong=tuple(law for law in outcome.wrong if law != "roles alternate"))
+
+
+def resume_pi(home, content):
+    """Resume a session in pi; the requests that it sends, and the session as it then stands in its file."""
+    program = installed("@mariozechner/pi-coding-agent@0.73.1", "pi")
+    work, agent = home / "work", home / ".pi" / "agent"
+    work.mkdir(parents=True)
+    agent.mkdir(parents=True)
+    header, rest = content.split(b"\n", 1)
+    opened = json.loads(header)
+    session = home / pi.SAMPLE.file
+    session.write_bytes(json.dumps({**opened, "cwd": str(work)}).encode() + b"\n" + rest)
+    with model(_pi_answer) as (address, asked):
+        about = {"id": "m", "name": "m", "reasoning": False, "input": ["text"], "maxTokens": 8_000}
+        about |= {"contextWindow": PI_WINDOW, "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}
+        provider = {"baseUrl": f"{address}/v1", "api": "openai-completions", "apiKey": "none", "models": [about]}
+        (agent / "models.json").write_text(json.dumps({"providers": {"stand-in": provider}}))
+        command = [program, "--provider", "stand-in", "--model", "m", "--session", session, "-p", ASKED]
+        done = subprocess.run(
+            command,
+            check=False,
+            cwd=work,
+            env={"PATH": os.environ["PATH"], "HOME": str(home), "PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=180,
+        )
+    requests = [_pi_turns(body) for path, body in asked if path.endswith("/chat/completions")]
+    if not requests:
+        print(done.stdout + done.stderr, file=sys.stderr)
+    header, rest = session.read_bytes().split(b"\n", 1)
+    return requests, json.dumps({**json.loads(header), "cwd": opened["cwd"]}).encode() + b"\n" + rest
+
+
+def _pi_answer(_, body):
+    answer = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": body.get("model")}
+    usage = {"prompt_tokens": 1000, "completion_tokens": 5, "total_tokens": 1005}
+    said = {"index": 0, "delta": {"role": "assistant", "content": "OK"}, "finish_reason": None}
+    events: list[dict[str, object]] = [
+        {**answer, "choices": [said]},
+        {**answer, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        {**answer, "choices": [], "usage": usage},
+    ]
+    return "text/event-stream", "".join(f"data: {e}\n\n" for e in [*map(json.dumps, events), "[DONE]"]).encode()
+
+
+def _pi_turns(body):
+    turns = []
+    for message in body["messages"]:
+        content = message.get("content") or ""
+        text = content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+        calls = tuple(call["id"] for call in message.get("tool_calls", ()))
+        results = (message["tool_call_id"],) if message["role"] == "tool" else ()
+        turns.append(Sent(message["role"], text.strip(), calls, results))
+    return turns[1:]  # after the client's own words
 
 
 def main():

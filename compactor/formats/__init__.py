@@ -20,6 +20,7 @@ from compactor.formats import (
     langchain,
     openai_chat,
     openai_responses,
+    pi,
     records,
     sharegpt,
 )
@@ -45,6 +46,7 @@ FORMATS: tuple[Format, ...] = (
     gemini_contents.FORMAT,
     langchain.FORMAT,
     openai_responses.FORMAT,
+    pi.FORMAT,
     sharegpt.FORMAT,
     openai_chat.FORMAT,
 )

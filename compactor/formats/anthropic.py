@@ -88,15 +88,7 @@ def message(value: Mapping[str, object]) -> Message | None:
     if "content" not in value:
         raise MalformedError("$.content", f"missing; there is {', '.join(value)}")
     found = content(value["content"], "$.content", role, _spoken if role is Role.ASSISTANT else plain)
-    return Message(
-        Role.TOOL if role is Role.USER and found.only_results else role,
-        "\n".join(found.texts),
-        found.calls,
-        found.results,
-        "\n".join(found.reasoning),
-        other="\n".join(found.shown),
-        image_tokens=found.tokens,
-    )
+    return found.message(Role.TOOL if role is Role.USER and found.only_results else role)
 
 
 def _spoken(text: str) -> Content:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from compactor.core.messages import Call, Result, Role
+from compactor.core.messages import Call, Message, Result, Role
 from compactor.formats import media
 from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import brief
@@ -42,6 +42,18 @@ class Content:
     def only_results(self) -> bool:
         """Tell whether it is results and nothing else."""
         return bool(self.results) and not (self.texts or self.shown)
+
+    def message(self, role: Role) -> Message:
+        """Make the message that a model is given."""
+        return Message(
+            role,
+            "\n".join(self.texts),
+            self.calls,
+            self.results,
+            "\n".join(self.reasoning),
+            other="\n".join(self.shown),
+            image_tokens=self.tokens,
+        )
 
 
 class Part(Enum):

@@ -19,7 +19,7 @@ from compactor.formats.anthropic_edits import Change
 from compactor.formats.claude_code_messages import Turn, turns
 from compactor.formats.claude_code_staying import cut, staying
 from compactor.formats.claude_code_tree import tree
-from compactor.formats.row import Fault, Format, Lines
+from compactor.formats.row import Fault, Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,7 +114,7 @@ class Session:
                 fields = {"parentUuid": edits.link(plan.parents[n])} if n in plan.parents else {}
                 usage = edits.lowered_usage(record.raw) if n in stale else {}
                 chosen.append((n, edits.edited(record.raw, changes.get(n, Change()), fields, usage)))
-        return self.sheet.write(self.records, self._apart(chosen))
+        return self.sheet.write(self.records, self.sheet.apart(chosen))
 
     def append(self, pieces: Sequence[Piece]) -> bytes:
         """Write the file as it came, then the mark, then a copy of the tail. `pieces` must have a handoff."""
@@ -148,12 +148,6 @@ class Session:
         """Find the records of all messages that stand after the first change."""
         first = next((n for n, piece in enumerate(pieces) if piece != Kept(n)), len(pieces))
         return {n for piece in pieces[first:] if isinstance(piece, Kept) for n in self.turns[piece.index].records}
-
-    def _apart(self, chosen: Sequence[tuple[int | None, bytes]]) -> list[tuple[int | None, bytes]]:
-        """Put objects that were glued together on lines of their own: the client reads none of such a line."""
-        if not isinstance(self.sheet, Lines):
-            return list(chosen)
-        return [(n, raw if raw.endswith(b"\n") else raw.rstrip() + b"\n") for n, raw in chosen]
 
 
 FORMAT = Format(

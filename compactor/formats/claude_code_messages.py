@@ -72,7 +72,7 @@ class _Reader:
 
     def _said(self, node: Node) -> Message:
         content = self.contents[node.ordinal]
-        message = _message(Role.TOOL if content.only_results else Role.USER, content)
+        message = content.message(Role.TOOL if content.only_results else Role.USER)
         if node.value.get("isCompactSummary") is not True or message.text.lstrip().startswith(KNOWN_PREFIXES):
             return message
         return Message(Role.USER, UNKNOWN_PREFIX + message.text, other=message.other)
@@ -83,13 +83,13 @@ class _Reader:
         lines = sorted({first.ordinal, *(n for n in same if n not in taken)})
         content = joined(self.contents[n] for n in lines)
         found = self._results(content.calls, taken)
-        pure = [Turn((n,), _message(Role.TOOL, self.contents[n])) for n in found if self.contents[n].only_results]
+        pure = [Turn((n,), self.contents[n].message(Role.TOOL)) for n in found if self.contents[n].only_results]
         mixed = tuple(n for n in found if not self.contents[n].only_results)
-        answer = Turn(tuple(lines), _message(Role.ASSISTANT, content))
+        answer = Turn(tuple(lines), content.message(Role.ASSISTANT))
         if not mixed:
             return [answer, *pure]
         # Words among results end the group, so all lines that have both are one message.
-        return [answer, *pure, Turn(mixed, _message(Role.USER, joined(self.contents[n] for n in mixed)))]
+        return [answer, *pure, Turn(mixed, joined(self.contents[n] for n in mixed).message(Role.USER))]
 
     def _results(self, calls: Iterable[Call], taken: set[int]) -> list[int]:
         """Find the record that answers each of `calls`: the first that answers no earlier one."""
@@ -98,15 +98,3 @@ class _Reader:
             first = next((n for n in self.answers.get(call.id, ()) if n not in taken), None)
             found |= set() if first is None else {first}
         return sorted(found)
-
-
-def _message(role: Role, content: Content) -> Message:
-    return Message(
-        role,
-        "\n".join(content.texts),
-        content.calls,
-        content.results,
-        "\n".join(content.reasoning),
-        other="\n".join(content.shown),
-        image_tokens=content.tokens,
-    )

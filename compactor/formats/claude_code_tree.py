@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compactor.formats.links import ancestors
 from compactor.formats.records import MISSING
 
 if TYPE_CHECKING:
@@ -72,12 +73,7 @@ class Tree:
 
     def ancestors(self, ordinal: int) -> Iterator[int]:
         """Walk up from what `ordinal` hangs on; a ring of links ends where it closes."""
-        seen = {ordinal}
-        at = self.up.get(ordinal)
-        while at is not None and at not in seen:
-            seen.add(at)
-            yield at
-            at = self.up.get(at)
+        return ancestors(self.up, ordinal)
 
     @property
     def boundary(self) -> int | None:

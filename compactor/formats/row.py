@@ -73,6 +73,10 @@ class Lines:
         """Write a file of `chosen`: (ordinal of the record that it was, None for a new one; its bytes)."""
         return joined([record.raw for record in records], chosen)
 
+    def apart(self, chosen: Sequence[tuple[int | None, bytes]]) -> list[tuple[int | None, bytes]]:
+        """Put objects that were glued together on lines of their own: clients read none of such a line."""
+        return [(n, raw if raw.endswith(b"\n") else raw.rstrip() + b"\n") for n, raw in chosen]
+
 
 @dataclass(frozen=True, slots=True)
 class Array:
@@ -88,6 +92,10 @@ class Array:
         """Write a file of `chosen`: (ordinal of the element that it was, None for a new one; its bytes)."""
         span = whole(self.document)
         return patched(self.document, [(span, rebuilt(self.document, span, chosen))])
+
+    def apart(self, chosen: Sequence[tuple[int | None, bytes]]) -> list[tuple[int | None, bytes]]:
+        """Leave elements as they are."""
+        return list(chosen)
 
 
 Sheet = Lines | Array
