@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from compactor.errors import InputError, NotATranscript, UsageError
-from compactor.formats import claude_code, gemini_cli, gemini_contents, openai_chat, records
+from compactor.formats import claude_code, gemini_cli, gemini_contents, langchain, openai_chat, openhands, records
 from compactor.formats.documents import Document, document
 from compactor.formats.layouts import ListLine
 from compactor.formats.row import Fault, Format, Lines, Marked, Row
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Fault", "Format", "Marked", "Row", "Standing", "format_named", "rows"]
 
 # The last one is for whatever is no other: plain messages with a role.
-FORMATS: tuple[Format, ...] = (claude_code.FORMAT, gemini_cli.FORMAT, gemini_contents.FORMAT, openai_chat.FORMAT)
+FORMATS: tuple[Format, ...] = (
+    claude_code.FORMAT,
+    gemini_cli.FORMAT,
+    gemini_contents.FORMAT,
+    langchain.FORMAT,
+    openhands.FORMAT,
+    openai_chat.FORMAT,
+)
 
 # A file tells what it is in its beginning: so many lines, or so many bytes, whichever comes first.
 LOOK_AHEAD_LINES = 100
@@ -140,9 +147,14 @@ def _ahead(found: Iterator[Record]) -> list[Record]:
 
 
 def _told(values: Sequence[Mapping[str, object]], name: str, ahead: Sequence[Record]) -> Format:
-    """Tell the format by the first objects; the last of FORMATS only if no other knows them."""
+    """Tell the format by the first objects; the last of FORMATS only if no other knows them.
+
+    A record that is an array of objects is told like an object that has these as its messages.
+    """
     *special, general = FORMATS
-    found = [f for f in special if f.detect(values)] or [f for f in (general,) if f.detect(values)]
+    arrays = [r.array for r in ahead if r.array and any(isinstance(turn, dict) for turn in r.array)]
+    told = [*values, *({"messages": array} for array in arrays)]
+    found = [f for f in special if f.detect(told)] or [f for f in (general,) if f.detect(told)]
     if len(found) > 1:
         names = " or ".join(f.name for f in found)
         raise InputError(f"{name}: this could be {names}", "say which with --format")

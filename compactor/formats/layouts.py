@@ -1,7 +1,7 @@
 """In which of the two common layouts does a file hold turns: one a record, or lists of them? How is it written back?
 
 What a turn looks like is the affair of a format, given as `Turns`: of one record that is a turn, or of one element of
-the list that a record holds under a key ("messages", "conversations"). The first record that is either decides.
+the list that a record holds under a key ("messages", "conversations") or is. The first record that is either decides.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class Turns:
     `keys` are those under which a record holds a list of them, `speaker` the one under which every turn says whose it
     is. `message` reads a turn, or gives None for what no model reads; `preamble` reads what a model is charged for
     beside the turns (tool schemas). These two raise MalformedError with a path from `$`. `handoff` and `kept` write.
+
+    `like` gives the spelling of a list. `removed` gives the ordinals of turns in a list that later ones take back.
     """
 
     keys: tuple[str, ...]
@@ -42,6 +44,8 @@ class Turns:
     preamble: Callable[[Mapping[str, object]], str]
     handoff: Callable[[Handoff], bytes]
     kept: Callable[[bytes, Message, Kept], bytes]
+    like: Callable[[Sequence[object]], Turns] | None = None
+    removed: Callable[[Sequence[object]], frozenset[int]] | None = None
 
     def named(self, value: Mapping[str, object]) -> bool:
         """Tell whether `value` is meant as a turn."""
@@ -57,7 +61,10 @@ class Turns:
         listed = value[key] if key else None
         if not isinstance(listed, list):
             return self.named(value)
-        return not listed or any(isinstance(turn, dict) and self.named(turn) for turn in listed)
+        return not listed or self._is_list(listed)
+
+    def _is_list(self, listed: Sequence[object] | None) -> bool:
+        return any(isinstance(turn, dict) and self.named(turn) for turn in listed or ())
 
     def read(self, records: Iterable[Record], name: str, sheet: Sheet) -> Iterator[Row]:
         """Read the records of a file into rows: all of them one row, or each its own; `name` says where they stand."""
@@ -65,7 +72,7 @@ class Turns:
         rest = iter(records)
         for record in rest:
             ahead.append(record)
-            if record.value is not MISSING and self.key(record.value):
+            if self._is_list(record.array) or (record.value is not MISSING and self.key(record.value)):
                 yield from (_listing(r, name, self) for r in chain(ahead, rest))
                 return
             if record.value is not MISSING and self.named(record.value):
@@ -100,7 +107,10 @@ class TurnLines:
 
 @dataclass(frozen=True, slots=True)
 class ListLine:
-    """One record that holds a whole conversation; `indexes` holds the message index of each element, or None."""
+    """One record that holds a whole conversation; `indexes` holds the message index of each element, or None.
+
+    The list stands under `key`, or is the whole record ("").
+    """
 
     turns: Turns
     raw: bytes
@@ -113,7 +123,7 @@ class ListLine:
         """Write the record with `pieces` for its messages; nothing but the list of turns changes."""
         if self.conversation is None:
             return self.raw
-        span = members(self.raw, whole(self.raw))[self.key]
+        span = members(self.raw, whole(self.raw))[self.key] if self.key else whole(self.raw)
         raws = [element.of(self.raw) for element in elements(self.raw, span)]
         places = arranged(self.indexes, pieces)
         chosen = [(p.origin, _written(p, raws, self.conversation.messages, self.turns)) for p in places]
@@ -139,12 +149,16 @@ def _sequence(records: tuple[Record, ...], name: str, sheet: Sheet, turns: Turns
     messages: list[Message] = []
     indexes: list[int | None] = []
     gaps: set[int] = set()
+    values = [record.value for record in records]
+    turns = turns.like(values) if turns.like else turns
+    removed = turns.removed(values) if turns.removed else frozenset()
     lines = [_line(record, f"{name}:{record.line}", turns) for record in records]
-    for line in lines:
+    for n, line in enumerate(lines):
         if line.fault:
             gaps.add(len(messages) - 1)
-        indexes.append(len(messages) if line.message else None)
-        messages += [line.message] if line.message else []
+        read = None if n in removed else line.message
+        indexes.append(len(messages) if read else None)
+        messages += [read] if read else []
     # Tool schemas stand in records that are no messages, such as `session_meta`; the last ones hold.
     preamble = next((line.preamble for line in reversed(lines) if line.preamble), "")
     conversation = Conversation(with_answers(tuple(messages)), preamble, frozenset(gaps), name)
@@ -164,15 +178,20 @@ def _line(record: Record, where: str, turns: Turns) -> _Line:
 
 def _listing(record: Record, name: str, turns: Turns) -> ListLine:
     where = f"{name}:{record.line}"
-    if record.value is MISSING:
+    if record.value is MISSING and record.array is None:
         return ListLine(turns, record.raw, faults=(Fault(where, record.problem),) if record.problem else ())
-    key = turns.key(record.value)
+    value = {} if record.value is MISSING else record.value
+    key = turns.key(value)
     try:
-        listed = _listed(record.value, key or turns.keys[0])
-        found = [_element(value, f"$.{key}[{n}]", turns) for n, value in enumerate(listed)]
-        preamble = turns.preamble(record.value)
+        listed = _listed(value, key or turns.keys[0]) if record.array is None else record.array
+        turns = turns.like(listed) if turns.like else turns
+        removed = turns.removed(listed) if turns.removed else frozenset()
+        path = f"$.{key}" if key else "$"
+        read = [_element(value, f"{path}[{n}]", turns) for n, value in enumerate(listed)]
+        preamble = turns.preamble(value)
     except MalformedError as error:
         return ListLine(turns, record.raw, faults=(Fault(f"{where}: {error.path}", error.what),))
+    found = [None if n in removed else m for n, m in enumerate(read)]
     messages = tuple(m for m in found if m)
     ordinals = iter(range(len(messages)))
     indexes = tuple(next(ordinals) if m else None for m in found)

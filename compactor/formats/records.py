@@ -38,13 +38,14 @@ class Record:
     """One JSON object with the bytes that it came as, line end included; `line` counts from 1.
 
     A blank line has neither value nor problem. With a `problem` (what is wrong, and in which column) the
-    value is missing.
+    value is missing. Where the problem is that it is an array, `array` has it, for the formats that know such lines.
     """
 
     raw: bytes
     line: int
     value: dict[str, object] | Literal[Missing.MISSING] = MISSING
     problem: str = ""
+    array: list[object] | None = None
 
 
 def read(lines: Iterable[bytes]) -> Iterator[Record]:
@@ -61,7 +62,8 @@ def read(lines: Iterable[bytes]) -> Iterator[Record]:
 def _record(raw: bytes, line: int, value: object) -> Record:
     if isinstance(value, dict):
         return Record(raw, line, value)
-    return Record(raw, line, problem=f"column 1: {brief(value)} is not an object")
+    array = value if isinstance(value, list) else None
+    return Record(raw, line, problem=f"column 1: {brief(value)} is not an object", array=array)
 
 
 def brief(value: object) -> str:
