@@ -63,7 +63,9 @@ def _inner(raw: bytes) -> Span:
 def _without_calls(raw: bytes, inner: Span, gone: frozenset[int], *, note: bool) -> dict[str, bytes | None]:
     """Give the members that change when the calls with these ordinals go; `note` puts words where none are left."""
     found = [s for s in standing(json.loads(inner.of(raw))) if s.ordinal in gone]
-    places = {source: {s.place for s in found if s.source == source} for source in SOURCES}
+    places: dict[tuple[str, ...], set[int]] = {
+        source: {s.place for s in found if s.source == source} for source in SOURCES
+    }
     known = members(raw, inner)
     changes: dict[str, bytes | None] = {}
     for source in (("tool_calls",), ("invalid_tool_calls",), ("tool_call_chunks",)):
@@ -76,9 +78,7 @@ def _without_calls(raw: bytes, inner: Span, gone: frozenset[int], *, note: bool)
     return changes
 
 
-def _extra(
-    raw: bytes, span: Span | None, places: Mapping[tuple[str, ...], set[int]]
-) -> dict[str, bytes | None]:
+def _extra(raw: bytes, span: Span | None, places: Mapping[tuple[str, ...], set[int]]) -> dict[str, bytes | None]:
     changes: dict[str, bytes | None] = {}
     if span and places["additional_kwargs", "tool_calls"]:
         listed = members(raw, span)["tool_calls"]

@@ -140,13 +140,11 @@ def standing(inner: Mapping[str, object], path: str = "$") -> list[Standing]:
     for source in SOURCES:
         known = [(s.ordinal, s.call.id) for s in found]
         count = len({s.ordinal for s in found})
-        number = 0
-        for place, value in _entries(inner, source, path):
+        for number, (place, value) in enumerate(_entries(inner, source, path)):
             call = _call(value, f"{path}.{'.'.join(source)}[{place}]")
             same = [n for n, name in known if (name == call.id if call.id else n == number)]
             ordinal = same[0] if same else count
             count += not same
-            number += 1
             if same or source != ("tool_call_chunks",):
                 found.append(Standing(source, place, ordinal, call))
     return found
