@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from compactor.core.tokens import costs, preamble_cost
 from compactor.errors import CompactorError
-from compactor.files import lines
+from compactor.folders import is_conversation, lines, parts
 from compactor.formats import rows
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ HOMES = (
     Home("Codex", "CODEX_HOME", ".codex", "sessions/**/rollout-*.jsonl"),
     Home("pi", "PI_CODING_AGENT_DIR", ".pi/agent", "sessions/**/*.jsonl"),
     Home("gemini-cli", "GEMINI_CLI_HOME", ".gemini", "tmp/*/chats/session-*.json*"),
+    Home("OpenHands", "OPENHANDS_PERSISTENCE_DIR", ".openhands", "conversations/*/events"),
 )
 
 
@@ -55,13 +56,17 @@ def sessions(home: Path, environment: Mapping[str, str], count: Count) -> Iterat
     """Find all sessions, tool by tool, the one changed last first."""
     for place in HOMES:
         root = Path(environment.get(place.variable) or home / place.folder)
-        found = [(path.stat().st_mtime, path) for path in root.glob(place.pattern) if path.is_file()]
+        found = [(path.stat().st_mtime, path) for path in root.glob(place.pattern) if _is_session(path)]
         for changed, path in sorted(found, reverse=True):
             yield _session(place.tool, path, changed, count)
 
 
+def _is_session(path: Path) -> bool:
+    return path.is_file() or is_conversation(path)
+
+
 def _session(tool: str, path: Path, changed: float, count: Count) -> Session:
-    size = path.stat().st_size
+    size = sum(part.stat().st_size for part in (parts(path) if path.is_dir() else [path]))
     try:
         found = [row.conversation for row in rows(lines(path), str(path)) if row.conversation]
     except CompactorError as error:

@@ -20,13 +20,14 @@ from compactor.core.report import Outcome, Report
 from compactor.core.state import key_of
 from compactor.ending import Ending
 from compactor.errors import CompactorError, NotATranscript, OutputError, StateError
-from compactor.files import atomic, lines
+from compactor.files import atomic
+from compactor.folders import grown, is_conversation, lines, parts
 from compactor.formats import rows
 from compactor.job import Act, Archive, Care, Earlier, Found
 from compactor.lanes import in_order, side_by_side
 from compactor.locks import taken
 from compactor.sidecar import Sidecar
-from compactor.tools import Done, Known
+from compactor.tools import Done, Known, Native
 
 if TYPE_CHECKING:
     import asyncio
@@ -98,7 +99,7 @@ class Run:
             os.close(lock)
 
     async def _rows(self, job: Job, reports: list[Report]) -> None:
-        sidecar = (Sidecar.afresh if self.earlier is Earlier.REBUILD else Sidecar.open)(job.state, like=job.source)
+        sidecar = (Sidecar.afresh if self.earlier is Earlier.REBUILD else Sidecar.open)(job.state, like=_like(job))
         source = _source(job)
         if sidecar.loaded and not any(_belongs(row, sidecar) for row in rows(source(), job.name, self.form)):
             raise StateError(
@@ -129,9 +130,14 @@ class Run:
             elif job.target is None:
                 yield lambda _, content: self.out.write(content)
                 self.out.flush()
+            elif job.source and job.in_place and is_conversation(job.source):
+                if self.tools.native is Native.REWRITE:
+                    raise OutputError(f"{job.name}: a folder of events only grows", "give --native append, or -o FILE")
+                with grown(job.source) as write:
+                    yield write
             else:
                 seen = _stamp(job.source) if job.in_place else None
-                with atomic(job.target, like=job.source) as file:
+                with atomic(job.target, like=_like(job)) as file:
                     yield partial(self._replaced, job, file, count()) if job.in_place else partial(_written, file)
                     if job.in_place and _stamp(job.source) != seen:
                         raise OutputError(f"{job.name}: it was changed meanwhile", "run again; nothing was replaced")
@@ -185,6 +191,11 @@ def _belongs(row: Standing, sidecar: Sidecar) -> bool:
         return False
     messages = row.conversation.messages
     return bool(sidecar.candidates(key_of(messages), messages))
+
+
+def _like(job: Job) -> Path | None:
+    """Find the file whose permissions a new one gets."""
+    return parts(job.source)[0] if job.source and is_conversation(job.source) else job.source
 
 
 def _source(job: Job) -> Callable[[], Iterable[bytes]]:

@@ -92,6 +92,7 @@ class Conversation:
     `preamble` is what a model is charged for before the first message (tool schemas, as JSON text). `gaps`
     holds the index of every message that is followed by a record nobody could read (-1: before the first): a group
     that touches one may look incomplete without being so. `name` says where it stands ("chat.jsonl", "chats.jsonl:12").
+    `voice` is the role in which the tool's own mark gives a handoff to the model; None: whichever alternates best.
     """
 
     messages: tuple[Message, ...]
@@ -99,6 +100,7 @@ class Conversation:
     gaps: frozenset[int] = frozenset()
     name: str = ""
     opening: Opening = Opening.HEAD
+    voice: Role | None = None
 
 
 @dataclass(frozen=True, slots=True)

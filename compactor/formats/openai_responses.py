@@ -46,6 +46,8 @@ def _is_item(value: object) -> bool:
     if value["type"] == "message":
         content = value.get("content")
         return isinstance(value.get("role"), str) and isinstance(content, str | list)
+    if value["type"] in COMPACTIONS:
+        return isinstance(value.get("encrypted_content"), str)
     if value["type"] == "reasoning":
         return isinstance(value.get("summary", value.get("content")), list)
     return True
