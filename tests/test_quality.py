@@ -29,8 +29,8 @@ def test_the_conformance_kit_finds_what_it_planted(budget, survival, resolved, p
 @pytest.mark.skipif(not real.FOLDER.is_dir(), reason="the shared transcripts are not beside the project")
 def test_at_the_size_of_the_tool_s_own_summary_more_survives_without_a_model():
     _, content, records, native = next(real.sessions())
-    wanted = real.probes(records)
     (row,) = real.rows(real.BytesIO(content), "session.jsonl")
+    wanted = real.read_ones(real.probes(records), row.conversation.messages)
     ours = arms.in_chars(arms.offline, row.conversation.messages, len(native))
     assert len(ours) <= len(native)
     shares = []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from compactor.core import acts
 from compactor.core.merge import merged
 from compactor.core.messages import Kept, applied, groups
 from compactor.core.prompt import Turns, request
@@ -19,11 +21,19 @@ SETTINGS = Settings()
 
 
 def text_of(messages):
-    """Everything that a model reads of messages, as text."""
+    """Everything that a model reads of messages, as text; arguments without the escapes of their JSON."""
     parts = []
     for m in messages:
-        parts += [m.text, m.reasoning, m.other, *(c.arguments for c in m.calls), *(r.text for r in m.results)]
+        parts += [m.text, m.reasoning, m.other, *(r.text for r in m.results)]
+        parts += [word for call in m.calls for word in (call.name, *_words(acts.parsed(call.arguments)))]
     return "\n".join(filter(None, parts))
+
+
+def _words(value):
+    if isinstance(value, Mapping | list):
+        inner = value.values() if isinstance(value, Mapping) else value
+        return [word for member in inner for word in _words(member)]
+    return [str(value)]
 
 
 def pruned(messages):

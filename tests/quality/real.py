@@ -92,13 +92,19 @@ def survived(family, probe, text):
     return plain[:60] in text
 
 
+def read_ones(found, messages):
+    """Keep the probes that a model has read: what stands on branches that were left is in the file, and no more."""
+    text = " ".join(arms.text_of(messages).split())
+    return {family: [p for p in probes if survived(family, p, text)] for family, probes in found.items()}
+
+
 def measure():
     """Give (arm, size, survived by family, total by family) of every arm, summed over the sessions."""
     found = {}
     for _, content, records, native in sessions():
-        wanted = probes(records)
         (row,) = rows(BytesIO(content), "session.jsonl")
         messages = row.conversation.messages
+        wanted = read_ones(probes(records), messages)
         size = len(native)
         made = {
             "native summary": native,
