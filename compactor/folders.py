@@ -30,8 +30,7 @@ def is_conversation(path: Path) -> bool:
 
 def parts(folder: Path) -> list[Path]:
     """List the files of a conversation in its order."""
-    found = [(int(name[1]), child) for child in folder.iterdir() if (name := _NAME.fullmatch(child.name))]
-    return [child for _, child in sorted(found)]
+    return sorted((child for child in folder.iterdir() if _NAME.fullmatch(child.name)), key=_number)
 
 
 def lines(source: Path | IO[bytes]) -> Iterator[bytes]:
@@ -52,16 +51,29 @@ def lines(source: Path | IO[bytes]) -> Iterator[bytes]:
 def grown(folder: Path) -> Iterator[Callable[[bytes, bytes], object]]:
     """Take the rows of a conversation, each as it came and as it leaves; write a file for each line that is new.
 
-    Raises OutputError where a row has lost anything, or a file that is to be written is there already.
+    Raises OutputError where a row has lost anything, or the folder was changed meanwhile.
     """
     came: list[bytes] = []
     leaves: list[bytes] = []
-    yield lambda before, after: (came.append(before), leaves.append(after))
+
+    def taken(before: bytes, after: bytes) -> None:
+        came.append(before)
+        leaves.append(after)
+
+    yield taken
     old, new = b"".join(came), b"".join(leaves)
     if not new.startswith(old):
         raise OutputError(f"{folder}: a folder of events only grows", "give --native append, or -o FILE")
-    number = 1 + max(int(name[1]) for part in parts(folder) if (name := _NAME.fullmatch(part.name)))
-    for n, line in enumerate(new[len(old) :].splitlines(), number):
-        path = folder / f"event-{n:05d}-{orjson.loads(line)['id']}.json"
-        with files.atomic(path, like=parts(folder)[0]) as file:
+    standing = parts(folder)
+    if b"".join(lines(folder)) != old:
+        raise OutputError(f"{folder}: it was changed meanwhile", "run again; nothing was written")
+    first = 1 + max(_number(part) for part in standing)
+    for number, line in enumerate(new[len(old) :].splitlines(), first):
+        path = folder / f"event-{number:05d}-{orjson.loads(line)['id']}.json"
+        with files.atomic(path, like=standing[0]) as file:
             file.write(line)
+
+
+def _number(part: Path) -> int:
+    name = _NAME.fullmatch(part.name)
+    return int(name[1]) if name else -1

@@ -127,7 +127,6 @@ def _tail(head: Sequence[int], tail: Sequence[int], changed: Mapping[int, bytes]
     newest = max(head, default=-1)
     for at, n in enumerate(tail):
         if n in changed or n < newest:
-            # A call and its results are copied together: the tool pairs only what it was given together.
             return list(tail[:at]), list(tail[at:])
         newest = n
     return list(tail), []
