@@ -6,7 +6,7 @@ the list that a record holds under a key ("messages", "conversations") or is. Th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,8 +72,11 @@ class Turns:
         rest = iter(records)
         for record in rest:
             ahead.append(record)
-            if self._is_list(record.array) or (record.value is not MISSING and self.key(record.value)):
+            if self._is_list(record.array):
                 yield from (_listing(r, name, self) for r in chain(ahead, rest))
+                return
+            if record.value is not MISSING and self.key(record.value):
+                yield from (_listing(replace(r, array=None), name, self) for r in chain(ahead, rest))
                 return
             if record.value is not MISSING and self.named(record.value):
                 break

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
@@ -45,7 +45,7 @@ class Record:
     line: int
     value: dict[str, object] | Literal[Missing.MISSING] = MISSING
     problem: str = ""
-    array: list[object] | None = None
+    array: list[object] | None = field(default=None, compare=False)
 
 
 def read(lines: Iterable[bytes]) -> Iterator[Record]:
