@@ -38,12 +38,11 @@ def test_its_files_are_lines_in_order(folder):
 
 def test_appended_it_has_more_files_and_the_old_ones_are_as_they_were(tmp_path, folder):
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    count = len(parts(folder))
     ran = compactor(tmp_path, "compact", folder, "-i", *SMALL, "--native", "append")
     assert ran.code == 0, ran.said
     assert {path: path.read_bytes() for path in before} == before
     found = values(folder)
-    mark = found[count]
+    mark = found[-1]
     assert (mark["kind"], mark["summary"].startswith(PREFIX)) == ("Condensation", True)
     names = [path.name for path in parts(folder)]
     assert names == [f"event-{n:05d}-{one['id']}.json" for n, one in enumerate(found)]
@@ -51,6 +50,30 @@ def test_appended_it_has_more_files_and_the_old_ones_are_as_they_were(tmp_path, 
     again = compactor(tmp_path, "compact", folder, "-i", *SMALL, "--native", "append", "--json")
     assert again.code == 0
     assert [path.name for path in parts(folder)] == names
+
+
+def lead_to(folder, name):
+    state = folder.parent / "base_state.json"
+    state.write_text(f'{{"id": "8d2f", "leaf_event_id": "{name}", "stats": {{"cost": 1.50}}}}')
+    return state
+
+
+def test_what_the_tool_goes_on_from_is_the_last_event(tmp_path, folder):
+    ends = [one["id"] for one in values(folder) if one["kind"] == "MessageEvent"]
+    state = lead_to(folder, ends[-1])
+    before = state.read_text()
+    ran = compactor(tmp_path, "compact", folder, "-i", *SMALL, "--native", "append")
+    assert ran.code == 0, ran.said
+    assert state.read_text() == before.replace(ends[-1], values(folder)[-1]["id"])
+
+
+def test_where_the_tool_has_gone_back_nothing_is_added(tmp_path, folder):
+    lead_to(folder, values(folder)[4]["id"])
+    before = sorted(folder.iterdir())
+    ran = compactor(tmp_path, "compact", folder, "-i", *SMALL, "--native", "append")
+    assert ran.code != 0
+    assert "gone back" in ran.said
+    assert sorted(folder.iterdir()) == before
 
 
 def test_it_is_not_rewritten_in_place_and_the_reason_is_told(tmp_path, folder):

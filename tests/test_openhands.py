@@ -77,6 +77,7 @@ def test_a_result_after_words_of_the_user_comes_before_them():
     assert [m.role.value for m in row.conversation.messages] == ["system", "assistant", "tool", "user", "user"]
     for native in Native:
         written(row, native, Kept(0), Kept(1), Kept(2), HANDOFF, Kept(4))
+        written(row, native, Kept(0), Kept(1), Kept(2), HANDOFF, Kept(3))
         written(row, native, Kept(0), HANDOFF, Kept(3), Kept(4))
 
 
@@ -89,6 +90,37 @@ def test_an_answer_that_is_not_whole_is_not_read_and_stays(missing):
     assert len(row.conversation.messages) in {3, expected + 1}
     made = written(row, Native.REWRITE, Kept(0), HANDOFF, *(Kept(n) for n in range(2, len(row.conversation.messages))))
     assert {one["id"] for one in events} <= {one["id"] for one in made}
+
+
+def test_of_two_results_of_a_call_the_first_counts():
+    one, first = acted(1, "a")
+    second = {**observation(one, 2, "again"), "id": "second"}
+    assert texts(SYSTEM, one, first, second, USERS[0])[1:] == ["so", ["out of a"], "ask 0"]
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["its action", "its result"])
+def test_what_the_tool_left_without_its_partner_goes(which):
+    pair = acted(1, "a")
+    row = only(SYSTEM, *pair, *USERS[:3], condensation(2, [pair[which]]), *USERS[3:])
+    made = written(row, Native.REWRITE, Kept(0), HANDOFF, Kept(9))
+    assert [one["kind"] for one in made] == ["SystemPromptEvent", "Condensation", "MessageEvent"]
+
+
+def test_an_answer_of_which_an_action_is_forgotten_is_not_read():
+    events = acted(1, "a", "b")
+    assert texts(SYSTEM, *events, USERS[0], condensation(2, [events[0], events[2]]))[1:] == [
+        f"{SUMMARY}it went on",
+        "ask 0",
+    ]
+
+
+def test_an_action_that_waits_for_its_result_is_not_forgotten():
+    waits = action(7, "w", "terminal", {"command": "sleep"})
+    row = only(SYSTEM, *USERS, waits)
+    assert len(row.conversation.messages) == 9
+    made = written(row, Native.APPEND, Kept(0), HANDOFF, Kept(8))
+    assert waits["id"] not in made[-1]["forgotten_event_ids"]
+    assert waits["id"] in {one["id"] for one in written(row, Native.REWRITE, Kept(0), HANDOFF, Kept(8))}
 
 
 def test_condensations_are_applied_in_order():
@@ -153,7 +185,7 @@ def test_a_pruned_result_in_the_tail_loses_what_stands_beside_its_words(native):
     if native is Native.REWRITE:
         assert output not in json.dumps(made)
         return
-    *_, mark, sees, last = made
+    *_, sees, last, mark = made
     assert [one["kind"] for one in made[:7]] == [one["kind"] for one in (SYSTEM, *USERS[:3], one, seen, USERS[7])]
     assert mark["forgotten_event_ids"][-2:] == [seen["id"], USERS[7]["id"]]
     assert sees["action_id"] == one["id"]
@@ -166,8 +198,9 @@ def test_an_answer_that_comes_anew_has_ids_of_its_own():
     second = acted(6, "b")
     row = only(SYSTEM, USERS[0], *first, *second, USERS[7])
     made = written(row, Native.APPEND, Kept(0), HANDOFF, Kept(2), Kept(3, {0: "[gone]"}), Kept(4), Kept(5), Kept(6))
-    *_, mark, sees, acts, then, last = made
-    assert [one["kind"] for one in (mark, sees, acts, then, last)][1:3] == ["ObservationEvent", "ActionEvent"]
+    *_, sees, acts, then, last, mark = made
+    assert [one["kind"] for one in (sees, acts)] == ["ObservationEvent", "ActionEvent"]
+    assert last["llm_message"] == USERS[7]["llm_message"]
     assert sees["action_id"] == first[0]["id"]
     assert then["action_id"] == acts["id"] != second[0]["id"]
     assert acts["llm_response_id"] != second[0]["llm_response_id"]
@@ -192,6 +225,24 @@ def test_a_mark_has_the_members_that_this_version_knows(values, named):
     assert ("llm_response_id" in made[-1]) == named
 
 
+@NATIVE
+@pytest.mark.parametrize("cut", ["in the tail", "in the head"])
+def test_a_tool_loop_is_read_whole_or_not_at_all(native, cut):
+    """Of events that one thinking opens the tool reads all or none, so what is kept of them comes anew."""
+    first, *rest = acted(1, "a")
+    first["thinking_blocks"] = [{"type": "thinking", "thinking": "hm", "signature": "s"}]
+    row = only(SYSTEM, USERS[0], first, *rest, *acted(2, "b"), *acted(3, "c"), USERS[1])
+    tail = [Kept(6), Kept(7), Kept(8)]
+    head = [Kept(0), Kept(1)] if cut == "in the tail" else [Kept(n) for n in range(4)]
+    made = written(row, native, *head, HANDOFF, *tail)
+    if native is Native.REWRITE:
+        return
+    mark = made[-1]
+    names = [one["id"] for one in made[: len(row.row.records)]]
+    assert set(names[2:]) == set(mark["forgotten_event_ids"])
+    assert len(made) == len(names) + len(head) + len(tail) - 2 + 1
+
+
 def linked(*values):
     """Give events parents: each the one before, unless it says another."""
     found = []
@@ -204,6 +255,14 @@ def linked(*values):
 def test_of_a_tree_only_the_path_to_the_last_event_is_read():
     row = only(*linked(SYSTEM, *USERS[:3], {**USERS[3], "parent_id": USERS[0]["id"]}, USERS[4]))
     assert [m.text for m in row.conversation.messages[1:]] == ["ask 0", "ask 3", "ask 4"]
+
+
+def test_a_tree_may_begin_anew_and_loose_events_are_no_part_of_it():
+    loose = event("ConversationStateUpdateEvent", "environment", 9, 9, key="k", value=1)
+    row = only(*linked(SYSTEM, USERS[0], {**SYSTEM, "id": "s2", "parent_id": "__root__"}, *USERS[1:4], loose))
+    assert [m.text for m in row.conversation.messages[1:]] == ["ask 1", "ask 2", "ask 3"]
+    mark = written(row, Native.APPEND, Kept(0), HANDOFF, Kept(3))[-1]
+    assert mark["parent_id"] == USERS[3]["id"]
 
 
 def test_a_parent_that_is_missing_is_the_event_before():

@@ -101,7 +101,8 @@ def _glued(raw: bytes, line: int, text: str) -> tuple[Record, ...]:
         return (Record(raw, line, problem="nested too deeply"),)
     except ValueError:
         return (Record(raw, line, problem="a number of more than 4,300 digits"),)
-    if len(values) > 1 and (odd := next((v for v in values if not isinstance(v[1], dict)), None)):
+    arrays = all(isinstance(value, list) for _, value in values)
+    if len(values) > 1 and not arrays and (odd := next((v for v in values if not isinstance(v[1], dict)), None)):
         return (Record(raw, line, problem=f"column {odd[0] + 1}: {brief(odd[1])} is not an object"),)
     bounds = [0, *(start for start, _ in values[1:]), len(text)]
     raws = [text[a:b].encode() for a, b in pairwise(bounds)]
