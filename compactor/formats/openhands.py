@@ -3,9 +3,10 @@
 A log has an event a line or an element; an evaluation has a conversation a line, its events under `history`. The
 tool's own mark is the `Condensation`, which says what the model no longer reads and what it reads instead.
 
-Appended: the log as it came, then copies with ids of their own of the kept events from the first on that changes or has
-to come without events that the tool reads together with it, then a condensation. Rewritten: what the model no longer reads goes, so do earlier condensations and
-requests for one, and the new one stands where its summary does. All other events stay, and are linked to what is left.
+Appended: the log as it came, then copies with ids of their own of the kept events, from the first on that changes or
+has lost an event that the tool reads together with it, then a condensation. Rewritten: what the model no longer reads
+goes, so do earlier condensations and requests for one, and the new one stands where its summary does. All other events
+stay, and are linked to what is left.
 """
 
 from __future__ import annotations
