@@ -407,6 +407,12 @@ def check_pi():
                 content = compacted(room / f"{case}-again", pi.more_lines(written, 14), pi.SAMPLE.file, native)
                 requests, _ = resume_pi(room / f"{case}-again-home", content)
                 yield judged_pi(f"{case}, twice", requests, again)
+            # In this tail results are stubbed, so copies of it follow the mark.
+            case = f"append of version {version}, copies"
+            content = compacted(room / case, pi.lines(10, version), pi.SAMPLE.file, "append")
+            assert b'"compaction"' not in content.splitlines()[-1]
+            requests, _ = resume_pi(room / f"{case}-home", content)
+            yield judged_pi(case, requests, "Done with mailer in turn 9")
         for path in sorted(REAL_PI.glob("*.jsonl")):
             for native in ("rewrite", "append"):
                 yield _real_pi(room / f"{path.stem}-{native}", path, native)
