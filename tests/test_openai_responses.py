@@ -118,6 +118,7 @@ def test_one_lost_call_takes_only_itself():
 def test_chat_messages_with_a_type_are_not_taken_for_items():
     assert not detect([{"type": "message", "role": "assistant", "content": "", "tool_calls": []}])
     assert not detect([{"type": "message", "role": "user", "content": "x"}, {"role": "tool", "content": "y"}])
+    assert not detect([{"type": "message", "role": "assistant", "content": [{"type": "compaction", "content": "x"}]}])
     assert detect([{"type": "message", "role": "user", "content": "x"}])
 
 

@@ -44,13 +44,19 @@ def _is_item(value: object) -> bool:
     if not isinstance(value, dict) or value.get("type") not in ITEM_TYPES:
         return False
     if value["type"] == "message":
-        content = value.get("content")
-        return isinstance(value.get("role"), str) and isinstance(content, str | list)
+        return isinstance(value.get("role"), str) and _is_content(value.get("content"))
     if value["type"] in COMPACTIONS:
         return isinstance(value.get("encrypted_content"), str)
     if value["type"] == "reasoning":
         return isinstance(value.get("summary", value.get("content")), list)
     return True
+
+
+def _is_content(content: object) -> bool:
+    """Tell the content of a message from that of other APIs, whose parts have other types."""
+    parts = content if isinstance(content, list) else []
+    kinds = [str(part.get("type")) for part in parts if isinstance(part, dict)]
+    return isinstance(content, str) or any(kind.startswith(("input_", "output_", "refusal")) for kind in kinds)
 
 
 def _listed(value: Mapping[str, object]) -> list[object] | None:
