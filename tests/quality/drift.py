@@ -129,3 +129,4 @@ def report(seeds=range(21, 26)):
         largest = max(f["largest"] for f in found)
         print(f"{name}: after {ROUNDS} rounds {shares}; at most {largest:,} tokens, within the ceiling: {fits}; "
               f"finished items listed as active: {wrong}")  # fmt: skip
+def table(seeds): return []
