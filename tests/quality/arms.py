@@ -76,6 +76,7 @@ class Made:
     """What a run made of a conversation."""
 
     messages: tuple[Message, ...]
+    content: bytes
     report: Report
     entry: Entry | None
 
@@ -113,7 +114,7 @@ def compact(row, settings, summarizer=None, entry=None):
                 await writes.close()
 
     done = asyncio.run(work())
-    return Made(row.read_back(done.content).messages, done.report, done.entry)
+    return Made(row.read_back(done.content).messages, done.content, done.report, done.entry)
 
 
 def fit(make, chars, text=lambda made: made.text, first=0):

@@ -85,8 +85,7 @@ class Bare(Whole):
         return arms.summarised(arms.compact(row, replace(_SETTINGS, summary_min=size, summary_max=size)))
 
     def opened(self, turns):
-        found = turns if len(turns) > 1 else ()
-        if found:
+        if len(turns) > 1:
             return super().opened(turns)
         head, _, rest = turns[0].text.partition("\n[")
         notes = replace(read(f"{PREFIX}\n\n{head}\n\n{END}"), quote="")
