@@ -6,6 +6,7 @@ own place, where the handoff of the last time is all that is left of it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -16,10 +17,11 @@ from compactor.core.summary import render
 from tests.quality import arms
 from tests.quality.phrases import LANGUAGES
 from tests.quality.tables import Share, Table
-from tests.quality.talk import ROUNDS, Story, as_file
+from tests.quality.talk import ROUNDS, WAITING, Story, as_file
 from tests.standin import Standin
 
-SETTINGS = Settings(context_window=32_000, tail_tokens=1_500, protect_first=1, trigger_mode=Trigger.FORCE)
+# All that a round says is in the middle: the tail is the wait at its end.
+SETTINGS = Settings(context_window=32_000, tail_messages=WAITING, protect_first=1, trigger_mode=Trigger.FORCE)
 
 
 class Way(StrEnum):
@@ -57,11 +59,12 @@ class Found:
         for said in story.revoked():
             standing = "\n".join(notes["constraints"])
             self.revoked.add(said.rule not in standing, f"{name}: taken back, and still listed: {said.rule}")
-        active = "\n".join((*notes["in_progress"], *notes["next_steps"])) + "\n"
-        done = len(story.said) - 1  # the last round is in the tail
-        for n in range(done):
-            self.finished.add(f"step {n}\n" not in active.replace('"', ""), f"{name}: finished, listed as active: step {n}")
-        self.active.add(f"step {done}" in active or f"step {done + 1}" in active, f"{name}: not listed as active: step {done}")
+        active = [line.rstrip().replace('"', "") for line in (*notes["in_progress"], *notes["next_steps"])]
+        listed = {n for n in range(ROUNDS + 2) if any(re.search(rf"step {n}(?!\d)", line) for line in active)}
+        begun = len(story.said)
+        for n in range(begun):
+            self.finished.add(n not in listed, f"{name}: finished, listed as active: step {n}")
+        self.active.add(begun in listed, f"{name}: begun, not listed as active: step {begun}")
 
 
 def rounds(story, way, summarizer=None):

@@ -15,7 +15,7 @@ from tests.quality.probes import claude_code, loaded
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "transcripts"
 LENGTH = 24_000  # tokens of a history; COMPINT has 100,000, which would take minutes
-EACH = 3
+CODING, AIRLINE, CHATS = 2, 2, 4  # histories of each kind
 
 
 def haystack(kind, name, messages):
@@ -36,12 +36,12 @@ def agents(seeds):
     """Coding sessions with real users, and support sessions with tools that follow on each other."""
     folder = SHARED / "claude-code"
     paths = [p for p in sorted(folder.glob("*.jsonl")) if p.stat().st_size > 500_000]
-    found = [haystack("agent", p.stem[:8], _session(p)) for p in seeds.half(paths)]
+    found = [haystack("agent", p.stem[:8], _session(p)) for p in seeds.half(paths)[:CODING]]
     tau = SHARED / "openai-chat" / "tau-bench-airline.messages.jsonl"
     if not tau.is_file():
         return []
     airline = [loaded(line)["messages"] for line in tau.read_bytes().splitlines()]
-    found += _joined("agent", "airline", seeds.half(airline), seeds, skip=("system",))
+    found += _joined("agent", "airline", seeds.half(airline), seeds, AIRLINE)
     return [h for h in found if h["token_length"] >= LENGTH // 2]
 
 
@@ -51,18 +51,18 @@ def chats(seeds):
     if not path.is_file():
         return []
     every = [[_plain(m) for m in loaded(line)["messages"]] for line in path.read_bytes().splitlines()]
-    return _joined("chat", "chats", seeds.half(every), seeds, skip=("system",))
+    return _joined("chat", "chats", seeds.half(every), seeds, CHATS)
 
 
-def _joined(kind, name, conversations, seeds, skip):
+def _joined(kind, name, conversations, seeds, count):
     found = []
-    for n in range(EACH):
+    for n in range(count):
         dice = random.Random(f"{seeds.numbers[0]}/{kind}/{n}")
         messages, size = [{"role": "system", "content": "You are a helpful assistant."}], 0
         for conversation in dice.sample(conversations, len(conversations)):
             if size > LENGTH:
                 break
-            turns = [m for m in conversation if m["role"] not in skip]
+            turns = [m for m in conversation if m["role"] != "system"]
             messages += turns
             size += arms.COUNT(json.dumps(turns, ensure_ascii=False))
         found.append(haystack(kind, f"{name}-{n}", messages))
@@ -89,4 +89,5 @@ def _session(path):
             found.append({"role": "assistant", "content": None, "tool_calls": calls})
         elif found[-1].get("tool_calls") and found[-1]["tool_calls"][0]["id"] == deed.ident:
             found.append({"role": "tool", "tool_call_id": deed.ident, "content": deed.text})
-    return [m for n, m in enumerate(found) if not m.get("tool_calls") or found[n + 1 : n + 2] and found[n + 1]["role"] == "tool"]
+    answered = {m["tool_call_id"] for m in found if m["role"] == "tool"}
+    return [m for m in found if not m.get("tool_calls") or m["tool_calls"][0]["id"] in answered]

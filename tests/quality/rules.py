@@ -19,6 +19,7 @@ from tests.quality import arms, histories
 from tests.quality.probes import plain
 from tests.quality.tables import Share, Table
 
+STRICT = "extractive, handoff and last turn"
 POSITIONS = ("top", "middle", "bottom")
 DEFAULT = Settings(context_window=32_000, trigger_mode=Trigger.FORCE)
 # Nothing stays word for word but the last turn: the rule has to be carried by the handoff.
@@ -49,10 +50,6 @@ def kept(instance, text):
     return plain(instance.sc_text).lower() in plain(text).lower()
 
 
-def whole_text(instance):
-    return "\n".join(json.dumps(m, ensure_ascii=False) for m in instance.messages)
-
-
 def measure(seeds):
     """Give the share of rules that are kept, by (arm, kind of history, position)."""
     found = {}
@@ -64,12 +61,10 @@ def measure(seeds):
             for instance in build.build_instances(hay, length=histories.LENGTH, position=position):
                 content = "\n".join(json.dumps(m, ensure_ascii=False) for m in instance.messages).encode()
                 row = arms.read(content, "chat.jsonl")
-                texts = {
-                    "extractive, defaults": arms.compact(row, DEFAULT).text,
-                    "extractive, handoff and last turn": arms.compact(row, NO_HEAD).text,
-                }
-                chars = len(texts["extractive, defaults"])
-                texts["tail only, same size"] = arms.tail_only(row, chars)
+                texts = {STRICT: arms.compact(row, NO_HEAD).text}
+                texts["tail only, same size"] = arms.tail_only(row, len(texts[STRICT]))
+                if instance.haystack_id == hay[0]["haystack_id"]:
+                    texts["extractive, default head and tail (one history)"] = arms.compact(row, DEFAULT).text
                 for arm, text in texts.items():
                     share = found.setdefault((arm, kind, position), Share())
                     share.add(kept(instance, text), f"{arm}: {instance.id} {position}: {instance.sc_text}")

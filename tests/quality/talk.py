@@ -1,7 +1,7 @@
 """What happens in a conversation that is written here from a seed, and which of it has to stay?
 
 In every round the user sets a rule and asks for something; something is decided, a file is changed, an item of the todo
-list is finished and the next one begun. From round REVOKED on a rule of an earlier round is taken back now and then.
+list is finished and the next one begun; then both wait. Twice a rule of an earlier round is taken back (REVOKED).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tests.quality.phrases import LANGUAGES, NAMES
 
 ROUNDS = 10
 REVOKED = {4: 1, 7: 2}  # in this round, the rule of that one is taken back
+WAITING = 2  # messages at the end of a round in which nothing happens
 PROSE = 18  # sentences that say nothing worth keeping, in every round
 
 
@@ -60,6 +61,8 @@ class Story:
         self._write("user", "\n".join(asked))
         self._work(said, number, thing)
         self._write("assistant", f"{self._words.done.format(thing, dice.randrange(10, 99))} {self._prose()}")
+        self._write("user", "…")
+        self._write("assistant", "OK.")
 
     def _work(self, said, number, thing):
         items = [{"content": f"step {n}", "status": _status(n, number)} for n in range(ROUNDS + 2)]
