@@ -9,7 +9,8 @@ from compactor.core.settings import OnFailure
 from compactor.core.state import cooling
 from compactor.core.summary import Summary
 from compactor.errors import SummarizerUnavailable, SummaryError
-from compactor.summarizers import Usage, summarise
+from compactor.folding import folded
+from compactor.summarizers import Usage, spent_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,15 +55,17 @@ async def _asked(summarizer: Summarizer, request: Request, known: Known, tools: 
     if wait and own and own.failure:
         return Written(None, failure=f"failed lately ({own.failure.why}); tried again in {wait:.0f} s (--cooldown)")
     known.ready()
-    async with tools.calls:
+    async with tools.calls, tools.breaker.one_first():
         if tools.breaker.why:
             return Written(None, failure=tools.breaker.why)
         try:
-            summary, usage = await summarise(summarizer, request, tools.count, tools.mask)
+            summary, usage = await folded(summarizer, request, tools)
         except SummarizerUnavailable as error:
             tools.breaker.why = str(error)
-            return Written(None, failure=str(error))
+            return Written(None, usage=spent_by(error), failure=str(error))
         except SummaryError as error:
-            return Written(None, failure=str(error), tried=True)
+            return Written(None, usage=spent_by(error), failure=str(error), tried=True)
+        finally:
+            tools.breaker.proven = True
     made = {"summarizer": summarizer.name, "usage": asdict(usage)}
     return Written(summary, made, usage, tried=True)

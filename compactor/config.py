@@ -56,11 +56,15 @@ class Options:
     to: Target = _option(Target.SAME, "write another format, a conversation a line: openai, anthropic or sharegpt")
     pin_file: str = _option("", "file of regular expressions as for --pin, one a line")
     lock_timeout: float = _option(10.0, "seconds to wait for another run on the same file")
+    summarizer_context: int = _option(
+        0, "tokens that the model takes, prompt and answer; longer middles are folded in piece by piece (0: unknown)"
+    )
     jobs: int = _option(4, "summarizer calls in flight at once")
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot work."""
-        for name, least in (("timeout", 0.001), ("retries", 0), ("jobs", 1), ("lock_timeout", 0)):
+        least_of = {"timeout": 0.001, "retries": 0, "jobs": 1, "lock_timeout": 0, "summarizer_context": 0}
+        for name, least in least_of.items():
             if getattr(self, name) < least:
                 raise UsageError(f"{name} is {getattr(self, name)}", f"give at least {least:g}")
 

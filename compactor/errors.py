@@ -41,9 +41,17 @@ class StateError(CompactorError):
 
 
 class SummaryError(CompactorError):
-    """No summary could be had for one conversation; the others may still succeed."""
+    """No summary could be had for one conversation; the others may still succeed.
+
+    `spent` is what the calls have cost all the same, where somebody has counted.
+    """
 
     exit_code = 1
+    spent: object = None
+
+
+class PromptTooLong(SummaryError):
+    """A prompt is longer than the summarizer takes."""
 
 
 class SummarizerUnavailable(SummaryError):

@@ -17,7 +17,7 @@ from compactor.job import Act, Archive, Care, Earlier
 from compactor.redact import masker
 from compactor.run import Run
 from compactor.tokenizer import tokenizer
-from compactor.tools import Tools
+from compactor.tools import Tools, Window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,7 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
         masker(),
         options.native,
         options.to,
+        window=Window(options.summarizer_context),
     )
     care = Care(keep, options.lock_timeout)
     form = format_named(options.format) if options.format else None

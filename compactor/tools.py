@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -9,8 +11,7 @@ from typing import TYPE_CHECKING
 from compactor.formats.convert import Target
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from compactor.core.report import Report
     from compactor.core.settings import Settings
@@ -26,11 +27,43 @@ class Native(StrEnum):
     APPEND = "append"
 
 
+PATIENCE = 5.0  # seconds; one slow row delays nobody for long
+
+
 @dataclass(slots=True)
 class Breaker:
-    """Why the summarizer is not to be asked again in this run; "" while it may be."""
+    """Why the summarizer is not to be asked again in this run; "" while it may be.
+
+    Until one call has come back (`proven`) there is only one in flight, so that a wrong key costs one call and not one
+    for each job; but nobody waits longer than PATIENCE for it.
+    """
 
     why: str = ""
+    proven: bool = False
+    _door: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @asynccontextmanager
+    async def one_first(self) -> AsyncIterator[None]:
+        """Hold the door until the first call has come back."""
+        if self.proven:
+            yield
+            return
+        try:
+            await asyncio.wait_for(self._door.acquire(), PATIENCE)
+        except TimeoutError:
+            yield
+            return
+        try:
+            yield
+        finally:
+            self._door.release()
+
+
+@dataclass(slots=True)
+class Window:
+    """Tokens that the summarizer takes, prompt and answer together; 0 while nobody has said or found out."""
+
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +83,7 @@ class Tools:
     native: Native = Native.REWRITE
     to: Target = Target.SAME
     breaker: Breaker = field(default_factory=Breaker)
+    window: Window = field(default_factory=Window)
 
 
 @dataclass(frozen=True, slots=True)

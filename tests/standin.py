@@ -269,6 +269,26 @@ def missing_heading(ask):
 
 
 @behaviour
+def window(ask):
+    """Takes prompts of so many tokens (at four characters), and refuses longer ones as OpenAI does."""
+    size = sum(len(m["content"]) for m in ask.body["messages"]) // 4
+    if size <= int(ask.detail or 8_192):
+        return good(ask)
+    what = (
+        f"This model's maximum context length is {ask.detail} tokens. However, your messages resulted in {size} tokens."
+    )
+    return error(400, what, code="context_length_exceeded", param="messages")
+
+
+@behaviour
+def cut(ask):
+    """Cuts prompts to so many tokens without a word, as Ollama does."""
+    answer = good(ask)
+    answer.body["usage"]["prompt_tokens"] = min(answer.body["usage"]["prompt_tokens"], int(ask.detail or 4_096))
+    return answer
+
+
+@behaviour
 def too_long(ask):
     more = "\n".join(f"- step {n} was finished with result {n * 7919}" for n in range(ceiling(ask)))
     return completion(ask, notes(ask).replace("### Done", f"### Done\n{more}"))

@@ -216,16 +216,14 @@ def _tail(on: Scene, settings: Settings, head: int, start: int, least: Sequence[
     wanted = [a for a in anchors(on.turns) if a is not None and a >= floor]
     start = widened(on.groups, least, start, budget, wanted)
     latest = min([a for a in wanted if a >= start] or [len(on.turns) - 1])
-    if on.conversation.voice:
-        return start, on.conversation.voice
     starts = [g.start for g in on.groups if floor <= g.start <= latest]
     earlier = [s for s in reversed(starts) if s == start or (s < start and sum(least[s:]) <= budget)]
     later = [s for s in starts if s > start and not settings.tail_messages]
-    for begin in (*earlier, *later):
+    for begin in () if on.conversation.voice else (*earlier, *later):
         role, alternates = role_between(on.turns[:head], on.turns[begin:])
         if alternates:
             return begin, role
-    return start, role_between(on.turns[:head], on.turns[start:])[0]
+    return start, on.conversation.voice or role_between(on.turns[:head], on.turns[start:])[0]
 
 
 def _demoted(  # noqa: PLR0913 - both price lists, and the stubs there are and could be

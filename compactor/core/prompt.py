@@ -115,9 +115,13 @@ def request(  # noqa: PLR0913 - one argument for each thing that a summary depen
     tail: tuple[Message, ...],
     ceiling: int,
     settings: Settings,
+    message_chars: int = MESSAGE_CHARS,
 ) -> Request:
-    """Ask for a summary of `turns` in at most `ceiling` tokens, or for an update of `previous` with them."""
-    transcript = fenced("transcript", "\n\n".join(labelled(turns, settings)))
+    """Ask for a summary of `turns` in at most `ceiling` tokens, or for an update of `previous` with them.
+
+    Of a message at most `message_chars` characters are shown.
+    """
+    transcript = fenced("transcript", "\n\n".join(labelled(turns, settings, message_chars)))
     if previous is None:
         task = next((m.text for m in head if m.role is Role.USER and is_spoken(m)), "")
         context = [fenced("task", shorten(task, TASK_CHARS))] if task else []
@@ -154,13 +158,13 @@ def fenced(tag: str, text: str) -> str:
     return f"<{tag}>\n{inner}\n</{tag}>"
 
 
-def labelled(turns: Turns, settings: Settings) -> Iterable[str]:
+def labelled(turns: Turns, settings: Settings, message_chars: int = MESSAGE_CHARS) -> Iterable[str]:
     """Write each message as labelled text: speaker and number, words, calls, and results as a line and an excerpt."""
     answered = {spot: call for spot, call, _ in results(turns.messages, turns.groups)}
     for index, message in enumerate(turns.messages):
         number = turns.first + index + 1
         if message.text.strip():
-            yield f"[{number}] {message.role.upper()}: {shorten(message.text, MESSAGE_CHARS)}"
+            yield f"[{number}] {message.role.upper()}: {shorten(message.text, message_chars)}"
         for call in message.calls:
             yield f"[{number}] CALL {call.name}: {shorten(call.arguments, ARGUMENT_CHARS)}"
         for ordinal, result in enumerate(message.results):

@@ -3,9 +3,10 @@
 A log has an event a line or an element; an evaluation has a conversation a line, its events under `history`. The
 tool's own mark is the `Condensation`, which says what the model no longer reads and what it reads instead.
 
-Appended: the log as it came, then a condensation, and, from the first event of the tail on that changes, copies of the
-rest of the tail with ids of their own. Rewritten: what the model no longer reads goes, so do earlier condensations and
-requests for one, and the new one stands where its summary does. All other events stay, and are linked to what is left.
+Appended: the log as it came, then copies with ids of their own of the kept events, from the first on that changes or
+has lost an event that the tool reads together with it, then a condensation. Rewritten: what the model no longer reads
+goes, so do earlier condensations and requests for one, and the new one stands where its summary does. All other events
+stay, and are linked to what is left.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ class EventLog:
     def render(self, pieces: Sequence[Piece]) -> bytes:
         """Write the log with `pieces` for its messages."""
         changed = edits.changed(self.records, self.seen.turns, pieces)
-        if [p.index for p in pieces if isinstance(p, Kept)] != list(range(len(self.seen.turns))):
+        if [p.index if isinstance(p, Kept) else None for p in pieces] != list(range(len(self.seen.turns))):
             return self.sheet.write(self.records, rewritten(self.records, self.seen, pieces, changed))
         if not changed:
             return self.raw

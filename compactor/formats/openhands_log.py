@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from compactor.core.messages import Handoff, Kept
 from compactor.formats import openhands_edits as edits
 from compactor.formats.openhands_events import CONDENSATION, SPOKEN, kind
+from compactor.formats.openhands_view import loops
 from compactor.formats.records import MISSING
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def rewritten(
     values = _values(records)
     kept = set(_events(seen, pieces))
     gone = {n for turn in seen.turns for n in turn.events}
-    gone |= {n for n in seen.path if kind(values[n]) in SPOKEN and n not in seen.shown}
+    gone |= _forgotten(values, seen)
     gone |= {n for n, value in enumerate(values) if kind(value) in _GOES}
     others = [n for n in range(len(records)) if n not in gone | kept]
     log = _Written(values, seen, any(isinstance(value.get("parent_id"), str) for value in values))
@@ -56,6 +57,15 @@ def rewritten(
     for n in others:
         log.put(n, records[n].raw)
     return log.chosen
+
+
+def _forgotten(values: Sequence[Mapping[str, object]], seen: View) -> set[int]:
+    """Find the events that a condensation took out of view, and those that it left there without their partner."""
+    gone = {n for n in seen.path if kind(values[n]) in SPOKEN and n not in seen.shown}
+    names = {values[n].get(key) for n in gone for key in ("id", "action_id") if values[n].get(key)}
+    read = {n for turn in seen.turns for n in turn.events}
+    left = {n for n in seen.shown if n not in read and names & {values[n].get("id"), values[n].get("action_id")}}
+    return gone | left
 
 
 @dataclass(slots=True)
@@ -99,38 +109,42 @@ class _Written:
 def appended(
     records: Sequence[Record], seen: View, pieces: Sequence[Piece], changed: Mapping[int, bytes]
 ) -> list[bytes]:
-    """Give what stands after the old log: the mark, and copies of the tail from the first event on that changes."""
+    """Give what stands after the old log: copies of kept events from the first on that cannot stay, then the mark."""
     values = _values(records)
     place, handoff = next((n, piece) for n, piece in enumerate(pieces) if isinstance(piece, Handoff))
     head = _events(seen, pieces[:place])
-    stays, copied = _tail(head, _events(seen, pieces[place:]), changed)
-    end = max(n for turn in seen.turns for n in turn.events)
-    forgotten = [_name(values[n]) for n in seen.shown if n <= end and n not in {*head, *stays}]
+    kept = [*head, *_events(seen, pieces[place:])]
+    stays = _staying(values, seen, kept, changed)
+    copied = kept[stays:]
     last = seen.path[-1]
-    tree = isinstance(values[last].get("parent_id"), str)
-    parent = str(values[last].get("id") or "") if tree else ""
-    mark = edits.condensation(values, last, parent, forgotten, handoff.text, len(head))
-    names = {str(values[n].get(key)) for n in copied for key in ("id", "llm_response_id") if values[n].get(key)}
-    new = {name: edits.new_name(mark.name, name) for name in names}
-    made = [mark.raw]
-    parent = mark.name
+    tree = any(isinstance(value.get("parent_id"), str) for value in values)
+    parent = str(values[last].get("id") or "")
+    names = [str(values[n][key]) for n in copied for key in ("id", "llm_response_id") if values[n].get(key)]
+    new = {name: edits.new_name(f"{parent} {handoff.text}", name) for name in names}
+    made = []
     for n in copied:
         links = {k: new[str(values[n][k])] for k in ("id", "action_id", "llm_response_id") if values[n].get(k) in new}
-        links |= {"parent_id": parent} if tree else {}
-        made.append(edits.linked(changed.get(n, records[n].raw), links).strip())
+        made.append(
+            edits.linked(changed.get(n, records[n].raw), links | ({"parent_id": parent} if tree else {})).strip()
+        )
         parent = links["id"]
-    return made
+    end = max(n for turn in seen.turns for n in turn.events)
+    forgotten = [_name(values[n]) for n in seen.shown if n <= end and n not in kept[:stays]]
+    mark = edits.condensation(values, last, parent if tree else "", forgotten, handoff.text, len(head))
+    return [*made, mark.raw]
 
 
-def _tail(head: Sequence[int], tail: Sequence[int], changed: Mapping[int, bytes]) -> tuple[list[int], list[int]]:
-    """Divide the events of the tail into those that may stay where they are, and those that have to come anew."""
-    newest = max(head, default=-1)
-    for at, n in enumerate(tail):
-        if n in changed or n < newest:
-            # A call and its results are copied together: the tool pairs only what it was given together.
-            return list(tail[:at]), list(tail[at:])
+def _staying(
+    values: Sequence[Mapping[str, object]], seen: View, kept: Sequence[int], changed: Mapping[int, bytes]
+) -> int:
+    """Count the first of the kept events that may stay where they are: unchanged, in order, and in whole groups."""
+    torn = {n for loop in loops(values, seen.path) if not loop <= set(kept) for n in loop}
+    newest = -1
+    for at, n in enumerate(kept):
+        if n in changed or n in torn or n < newest:
+            return at
         newest = n
-    return list(tail), []
+    return len(kept)
 
 
 def _name(value: Mapping[str, object]) -> str:

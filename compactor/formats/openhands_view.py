@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 from compactor.core.handoff import is_handoff
 from compactor.core.messages import Message, Role
 from compactor.formats.openai_messages import MalformedError
-from compactor.formats.openhands_events import ACTION, CONDENSATION, SPOKEN, SUMMARY, kind, message
+from compactor.formats.openhands_events import ACTION, CONDENSATION, RESULTS, SPOKEN, SUMMARY, kind, message
 from compactor.formats.records import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from compactor.formats.records import Record
+
+ROOT = "__root__"  # the parent of an event that begins a tree of its own
+# Events that are no part of the tree, wherever they hang.
+LOOSE = frozenset({"ConversationStateUpdateEvent", "ConversationErrorEvent"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +74,27 @@ def _path(values: Sequence[Mapping[str, object]]) -> list[int]:
         return events
     place = {values[n].get("id"): at for at, n in enumerate(events) if isinstance(values[n].get("id"), str)}
     path: list[int] = []
-    at = len(events) - 1
+    at = max((at for at, n in enumerate(events) if kind(values[n]) not in LOOSE), default=-1)
     while at >= 0:
         path.append(events[at])
-        up = place.get(values[events[at]].get("parent_id"), at - 1)
+        parent = values[events[at]].get("parent_id")
+        up = -1 if parent == ROOT else place.get(parent, at - 1)
         at = up if up < at else at - 1
     return path[::-1]
+
+
+def loops(values: Sequence[Mapping[str, object]], path: Sequence[int]) -> list[set[int]]:
+    """Group actions and results from one that opens with thinking blocks on: the tool reads all of a group or none."""
+    found: list[set[int]] = []
+    within = False
+    for n in path:
+        if kind(values[n]) == ACTION and values[n].get("thinking_blocks"):
+            found.append(set())
+            within = True
+        within = within and kind(values[n]) in RESULTS | {ACTION}
+        if within:
+            found[-1].add(n)
+    return found
 
 
 def _condensed(values: Sequence[Mapping[str, object]], shown: Sequence[int], at: int) -> list[int]:

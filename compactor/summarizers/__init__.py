@@ -38,6 +38,11 @@ class Usage:
         )
 
 
+def spent_by(error: SummaryError) -> Usage:
+    """Give what calls have cost that brought nothing."""
+    return error.spent if isinstance(error.spent, Usage) else Usage()
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a summarizer answered; `fault` says why the text cannot be whole ("" if it finished)."""
@@ -74,7 +79,11 @@ async def summarise(
     complaint = ""
     doubtful: Summary | None = None
     for asked in (request, None):
-        reply = await summarizer.reply(asked or repaired(request, complaint))
+        try:
+            reply = await summarizer.reply(asked or repaired(request, complaint))
+        except SummaryError as error:
+            error.spent = spent + spent_by(error)
+            raise
         spent += reply.usage
         verdict = mask(reply.fault) or judge(mask(strip_reasoning(reply.text)), request.ceiling, count)
         if isinstance(verdict, Summary):
@@ -86,4 +95,6 @@ async def summarise(
             complaint = verdict
     if doubtful is not None:  # better than nothing: the merge loses none of what it does not say
         return doubtful, spent
-    raise SummaryError(f"no usable summary from {summarizer.name}: {complaint}", "try another model")
+    unusable = SummaryError(f"no usable summary from {summarizer.name}: {complaint}", "try another model")
+    unusable.spent = spent
+    raise unusable

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from compactor.errors import SummarizerUnavailable, SummaryError, UsageError
+from compactor.errors import PromptTooLong, SummarizerUnavailable, SummaryError, UsageError
+from compactor.summarizers import Reply, Usage
 from compactor.summarizers.dialect import OPENAI_HOST, Dialect, first_dialect
 from compactor.summarizers.failures import (
     Course,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
     from compactor.core.prompt import Request
-    from compactor.summarizers import Reply
 
 DEFAULT_URL = f"https://{OPENAI_HOST}/v1"
 CONNECT_SECONDS = 10.0  # a server that is there takes a connection far sooner, however busy it is
@@ -95,9 +95,10 @@ class EndpointSummarizer:
         Raises SummarizerUnavailable for what would meet every conversation, SummaryError for the rest.
         """
         client = self._connect()
-        tried = 0
+        tried = calls = 0
         while True:
             dialect = self._dialect
+            calls += 1
             outcome = await self._call(client, request, dialect)
             if isinstance(outcome, Answer):
                 return self._accept(outcome, dialect)
@@ -105,7 +106,7 @@ class EndpointSummarizer:
                 continue
             tried += 1
             if tried > self._endpoint.retries or not self._passes(outcome):
-                raise self._error(outcome, tried)
+                raise self._error(outcome, tried, calls)
             await self._sleep(pause(outcome, tried - 1, self._dice()))
 
     async def close(self) -> None:
@@ -184,10 +185,13 @@ class EndpointSummarizer:
             return self._answered
         return failure.course is Course.AGAIN
 
-    def _error(self, failure: Failure, tried: int) -> SummaryError:
+    def _error(self, failure: Failure, tried: int, calls: int) -> SummaryError:
         often = f" (tried {tried} times)" if tried > 1 else ""
-        kind = SummarizerUnavailable if failure.course is Course.CLOSE else SummaryError
-        return kind(masked(failure.what, self._key) + often, failure.next_step)
+        closed = failure.course is Course.CLOSE
+        kind = SummarizerUnavailable if closed else PromptTooLong if failure.kind is Kind.OVERFLOW else SummaryError
+        error = kind(masked(failure.what, self._key) + often, failure.next_step)
+        error.spent = Usage(calls=calls)
+        return error
 
 
 def _shown(url: str) -> str:
