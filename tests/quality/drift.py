@@ -24,6 +24,9 @@ from tests.standin import Standin
 SETTINGS = Settings(context_window=32_000, tail_messages=WAITING, protect_first=1, trigger_mode=Trigger.FORCE)
 
 
+BARS = "bars: 100 in every column, without the sidecar too"
+
+
 class Way(StrEnum):
     """Where the results go."""
 
@@ -69,8 +72,7 @@ class Found:
 
 def rounds(story, way, summarizer=None):
     """Compact after every round; yield (result, tokens of the summary, its ceiling)."""
-    entry, messages = None, []
-    content = b""
+    entry, content = None, b""
     for _ in range(ROUNDS):
         before = len(story.messages)
         story.go_on()
@@ -94,7 +96,7 @@ def measure(seeds, way, languages, summarizer=None):
         for language in languages:
             story = Story(seeds, seed, language)
             steps = list(rounds(story, way, summarizer))
-            for made, size, ceiling in steps:
+            for _, size, ceiling in steps:
                 found.within.add(size <= ceiling, f"{language} {seed}: {size} tokens where {ceiling} are allowed")
             found.sizes.append([size for _, size, _ in steps])
             found.judge(story, steps[-1][0], f"{language} {seed}")
@@ -103,14 +105,23 @@ def measure(seeds, way, languages, summarizer=None):
 
 def table(seeds):
     """Part d as a table."""
-    rows, notes, lost = [], [], []
+    rows, notes, lost = [], [BARS], []
     with Standin() as standin:
         arm = {"extractive": None, "stand-in model + ledger": arms.endpoint(standin.url)}
         for name, summarizer in arm.items():
             for way in Way:
                 languages = LANGUAGES if summarizer is None else ["English"]
                 one = measure(seeds, way, languages, summarizer)
-                shares = (one.first, one.rules, one.decisions, one.paths, one.revoked, one.finished, one.active, one.within)
+                shares = (
+                    one.first,
+                    one.rules,
+                    one.decisions,
+                    one.paths,
+                    one.revoked,
+                    one.finished,
+                    one.active,
+                    one.within,
+                )
                 rows.append((f"{name}, {way}", *shares, max(map(max, one.sizes))))
                 means = [round(sum(sizes) / len(sizes)) for sizes in zip(*one.sizes, strict=False)]
                 notes.append(f"{name}, {way}: tokens of the summary by round: {means}")

@@ -15,7 +15,7 @@ from tests.quality.probes import claude_code, loaded
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "transcripts"
 LENGTH = 24_000  # tokens of a history; COMPINT has 100,000, which would take minutes
-CODING, AIRLINE, CHATS = 2, 2, 4  # histories of each kind
+CODING, AIRLINE, CHATS = 2, 2, 3  # histories of each kind
 
 
 def haystack(kind, name, messages):

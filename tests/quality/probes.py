@@ -41,25 +41,26 @@ class Deed:
 
 
 def claude_code(records):
-    """What happened on the branch that the last record stands on."""
+    """What happened on the branch that the last record stands on.
+
+    Calls made at once are records of their own; those and their results may hang beside the branch.
+    """
     by_id = {r["uuid"]: r for r in records if r.get("uuid")}
     talk = [r for r in records if r.get("type") in ("user", "assistant") and not r.get("isSidechain")]
-    found, at = [], talk[-1] if talk else None
+    branch, at = set(), talk[-1] if talk else None
     while at is not None:
-        found.append(at)
+        branch.add(at["uuid"])
         at = by_id.get(at.get("parentUuid") or at.get("logicalParentUuid"))
-    # Calls made at once are written as records of their own, whose results hang beside the branch.
-    asked = {r["message"].get("id") for r in found if r.get("type") == "assistant"}
-    ids = {id(r) for r in found}
-    for r in records:
-        if id(r) in ids or (r.get("type") == "assistant" and r["message"].get("id") in asked):
-            yield from _claude_record(r)
-        elif r.get("type") == "user" and r.get("sourceToolAssistantUUID") and not r.get("isSidechain"):
-            yield from _claude_record(r)
+    replies = {by_id[ident]["message"].get("id") for ident in branch if "message" in by_id[ident]} - {None}
+    branch |= {r["uuid"] for r in talk if r["message"].get("id") in replies}
+    branch |= {r["uuid"] for r in talk if r.get("sourceToolAssistantUUID") in branch}
+    for record in talk:
+        if record["uuid"] in branch:
+            yield from _claude_record(record)
 
 
 def _claude_record(record):
-    if record.get("isMeta") or record.get("isCompactSummary") or record.get("type") not in ("user", "assistant"):
+    if record.get("isMeta") or record.get("isCompactSummary"):
         return
     content = record["message"].get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()

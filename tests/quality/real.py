@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.quality import arms
@@ -12,6 +12,8 @@ from tests.quality.tables import Share, Table
 from tests.standin import Standin
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "transcripts"
+NATIVE = "native summary"
+BARS = "bars: extractive 85 in all and no family below native; stage 1 at most 43 % of the text with 94"
 LEAST_SUMMARY = 3_000  # characters; shorter ones came from a fake model
 
 
@@ -77,7 +79,7 @@ def made(piece, models):
     """The text that each arm leaves of a piece; None if it cannot be had in that size."""
     row = arms.read(piece.content)
     size = len(piece.native)
-    yield "native summary", piece.native
+    yield NATIVE, piece.native
     yield "stage 1 only", arms.stage_one(row).text
     yield "drop middle", _text(arms.drop_middle(row, size))
     yield "tail only", arms.tail_only(row, size)
@@ -93,48 +95,74 @@ def _text(result):
     return result.text if result else None
 
 
+@dataclass
+class Found:
+    """What one arm comes to over the pieces of one tool: shares of the text in %, survival, and that of each piece."""
+
+    sizes: list[float | None] = field(default_factory=list)
+    families: dict[str, Share] = field(default_factory=lambda: {f: Share() for f in FAMILIES})
+    pieces: dict[str, Share] = field(default_factory=dict)
+
+    def judge(self, piece, probes, text, full):
+        """Look for the probes of a piece in what an arm left of it."""
+        flat = plain(text or "").lower()
+        own = self.pieces[piece.name] = Share()
+        for family, wanted in probes.items():
+            for probe in wanted:
+                hit = there(family, probe, flat)
+                own.add(hit)
+                self.families[family].add(hit, f"{piece.name}: {family}: {probe}")
+        self.sizes.append(None if text is None else 100 * len(text) / full)
+
+    @property
+    def all(self):
+        return sum(self.families.values(), Share())
+
+
 def measure(seeds, models=()):
-    """Give for each arm: share of the text, survival by family, wins against native, pieces it could not be had for."""
+    """Give what every arm comes to, by tool and arm."""
     found = {}
     with summarizers(models) as given:
         for piece in pieces():
             probes = {f: [p for p in piece.probes[f] if seeds.mine(p)] for f in FAMILIES}
             full = len("\n".join(map(arms.words, arms.read(piece.content).conversation.messages)))
+            tool = found.setdefault(piece.name.split()[0], {})
             for arm, text in made(piece, given):
-                one = found.setdefault(arm, {"sizes": [], "pieces": [], **{f: Share() for f in FAMILIES}})
-                flat = plain(text or "").lower()
-                own = Share()
-                for family in FAMILIES:
-                    for probe in probes[family]:
-                        hit = there(family, probe, flat)
-                        own.add(hit)
-                        one[family].add(hit, f"{arm}: {piece.name}: {family}: {probe}")
-                one["sizes"].append(100 * len(text) / full if text is not None else None)
-                one["pieces"].append(own)
+                tool.setdefault(arm, Found()).judge(piece, probes, text, full)
     return found
 
 
 def table(seeds, models=()):
-    """Part a as a table."""
+    """Part a as a table for each tool."""
     found = measure(seeds, models)
     if not found:
         return [Table("a. Real compactions: the shared transcripts are not beside the project", ("arm",), ())]
-    native = found["native summary"]["pieces"]
-    rows, lost = [], []
-    for arm, one in found.items():
-        sizes = [s for s in one["sizes"] if s is not None]
-        total = sum((one[f] for f in FAMILIES), Share())
-        wins = sum(ours.hits > theirs.hits for ours, theirs in zip(one["pieces"], native, strict=True))
-        missing = len(one["sizes"]) - len(sizes)
+    return [_table(tool, by_arm, seeds) for tool, by_arm in found.items()]
+
+
+def _table(tool, by_arm, seeds):
+    native = by_arm[NATIVE]
+    rows = []
+    for arm, one in by_arm.items():
+        sizes = [s for s in one.sizes if s is not None]
+        wins = sum(one.pieces[name].hits > theirs.hits for name, theirs in native.pieces.items())
         size = f"{sum(sizes) / len(sizes):.1f} %" if sizes else "-"
-        rows.append((arm, size, total, *(one[f] for f in FAMILIES), f"{wins}/{len(native)}", missing))
-        lost += [line for f in FAMILIES for line in one[f].lost] if arm.startswith("extractive") else []
-    counts = [found["native summary"][f].of for f in FAMILIES]
-    rows.append(("(probes)", "", str(sum(counts)), *map(str, counts), "", ""))
-    by_piece = [
-        f"{piece.name}: " + ", ".join(f"{arm} {one['pieces'][n]}" for arm, one in found.items())
-        for n, piece in enumerate(pieces())
+        missing = len(one.sizes) - len(sizes)
+        rows.append((arm, size, one.all, *one.families.values(), f"{wins}/{len(native.pieces)}", missing))
+    rows.append(("(probes)", "", str(native.all.of), *(str(s.of) for s in native.families.values()), "", ""))
+    notes = [
+        f"{name}: " + ", ".join(f"{arm} {one.pieces[name]}" for arm, one in by_arm.items()) for name in native.pieces
+    ]
+    lost = [
+        f"{arm}: {line}"
+        for arm, one in by_arm.items()
+        for share in one.families.values()
+        for line in share.lost
+        if arm.startswith("extractive")
     ]
     headings = ("arm", "of the text", "all", *FAMILIES, "wins", "not to be had")
-    title = "a. Real compactions, at most as many characters as the native summary (stage 1: its own size); survival in %"
-    return [Table(title, headings, tuple(rows), tuple(by_piece), tuple(lost) if seeds.tuning else ())]
+    title = (
+        f"a. Real compactions by {tool}: survival in %, at most as many characters as the native summary "
+        "(stage 1: its own size)"
+    )
+    return Table(title, headings, tuple(rows), (BARS, *notes), tuple(lost) if seeds.tuning else ())

@@ -19,11 +19,13 @@ from tests.quality import arms, histories
 from tests.quality.probes import plain
 from tests.quality.tables import Share, Table
 
+BARS = "bars: agent histories 97, chat histories 92 (published best 95.6 and 90.3, judged by a model)"
 STRICT = "extractive, handoff and last turn"
 POSITIONS = ("top", "middle", "bottom")
 DEFAULT = Settings(context_window=32_000, trigger_mode=Trigger.FORCE)
-# Nothing stays word for word but the last turn: the rule has to be carried by the handoff.
-NO_HEAD = replace(DEFAULT, protect_first=0, tail_tokens=0)
+# Nothing stays word for word but the last turn: the rule has to be carried by the handoff, which has the share of the
+# text that it would have of COMPINT's 100,000 tokens.
+NO_HEAD = replace(DEFAULT, protect_first=0, tail_tokens=0, summary_ratio=0.12)
 
 
 def builder():
@@ -85,4 +87,4 @@ def table(seeds):
     lost = tuple(line for (arm, _, _), s in found.items() if arm.startswith("extractive") for line in s.lost)
     title = f"c. Side constraints of COMPINT in histories of {histories.LENGTH:,} tokens: kept word for word, in %"
     headings = ("histories", "all", *POSITIONS, "instances")
-    return [Table(title, headings, tuple(rows), (), lost if seeds.tuning else ())]
+    return [Table(title, headings, tuple(rows), (BARS,), lost if seeds.tuning else ())]
