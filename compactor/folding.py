@@ -6,102 +6,138 @@ as an update does. How much a model takes is what the user says, or what an endp
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from compactor.core.faith import echoes
 from compactor.core.families import as_prose, prose
 from compactor.core.messages import Group
-from compactor.core.prompt import MESSAGE_CHARS, SYSTEM, Turns, labelled, request
+from compactor.core.prompt import MESSAGE_CHARS, Turns, labelled, request
 from compactor.core.revision import difference, revised
-from compactor.core.summary import Summary
-from compactor.errors import PromptTooLong
+from compactor.core.summary import Summary, fit
+from compactor.errors import PromptTooLong, SummaryError
 from compactor.summarizers import Usage, spent_by, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compactor.core.prompt import Request
-    from compactor.core.tokens import Count
     from compactor.summarizers import Summarizer
     from compactor.tools import Tools
 
-LEAST_ROOM = 1_000  # tokens of turns in one prompt
-LEAST_WINDOW = 3_500  # tokens; a model that takes fewer is of no use here
-AROUND = 600  # tokens of a prompt that are neither turns nor notes: the instructions after them, tags, the task's tags
-SHRINK = 0.6  # of a prompt that was refused, for the next: tokenizers differ by about a third
-# An endpoint that counted so much less than was sent has cut the prompt (Ollama does, without a word).
-CUT_SHARE = 0.4
-LEAST_CUT = 4_000  # tokens of a prompt; every model takes as many
+LEAST_ROOM = 500  # tokens of turns in one prompt
+LEAST_CHARS = 60  # of one message, call or result, however many of them one tool group has
+SHARE = 4  # a quarter of the window is for the answer, and as much for the notes so far
+MARKED = 0.8  # of the notes' share: the mark before each of them takes the rest
 
 
 async def folded(summarizer: Summarizer, asked: Request, tools: Tools) -> tuple[Summary, Usage]:
     """Get an acceptable reply to `asked`, in one piece if it fits the window, else folded.
 
-    Raises SummaryError as `summarise` does.
+    Raises SummaryError as `summarise` does, with the cost of all calls.
     """
     spent = Usage()
-    while True:
-        size = _size(asked, tools.count)
+    if await asyncio.to_thread(fits, asked, tools):
         try:
-            if not tools.window.tokens or size + asked.ceiling <= tools.window.tokens:
-                reply, usage = await _one(summarizer, asked, tools)
-            else:
-                reply, usage = await _pieces_in_turn(summarizer, asked, tools)
+            return await _one(summarizer, asked, tools)
         except PromptTooLong as error:
-            spent += spent_by(error)
-            smaller = int(min(size + asked.ceiling, tools.window.tokens or size + asked.ceiling) * SHRINK)
-            if smaller < LEAST_WINDOW:
-                error.spent = spent
+            if not _learns(error, asked, tools):
                 raise
-            tools.window.tokens = smaller
-            continue
-        return reply, spent + usage
+            spent = spent_by(error)
+    return await _in_pieces(summarizer, asked, tools, spent)
+
+
+def fits(asked: Request, tools: Tools) -> bool:
+    """Tell whether a prompt and its answer go into the window, as far as that is known."""
+    return not tools.window.tokens or size_of(asked, tools) + asked.ceiling <= tools.window.tokens
 
 
 async def _one(summarizer: Summarizer, asked: Request, tools: Tools) -> tuple[Summary, Usage]:
-    """Ask once, and do not believe a reply to a prompt that was cut off on the way."""
-    size = _size(asked, tools.count)
-    reply, usage = await summarise(summarizer, asked, tools.count, tools.mask)
-    counted = usage.prompt_tokens // max(usage.calls, 1)
-    if size > LEAST_CUT and 0 < counted < CUT_SHARE * size:
-        error = PromptTooLong(f"{summarizer.name} has read only {counted:,} of {size:,} tokens", "raise its context")
-        error.spent = usage
-        raise error
-    return reply, usage
+    size = await asyncio.to_thread(size_of, asked, tools)
+    room = max(tools.window.tokens - size, asked.ceiling) if tools.window.tokens else 0
+    return await summarise(summarizer, replace(asked, size=size, room=room), tools.count, tools.mask)
 
 
-async def _pieces_in_turn(summarizer: Summarizer, asked: Request, tools: Tools) -> tuple[Summary, Usage]:
+def _learns(error: PromptTooLong, asked: Request, tools: Tools) -> bool:
+    return tools.window.learn(size_of(asked, tools), asked.ceiling, error)
+
+
+async def _in_pieces(summarizer: Summarizer, asked: Request, tools: Tools, spent: Usage) -> tuple[Summary, Usage]:
     before = prose(asked.previous or Summary({}))
-    notes, spent = before, Usage()
-    ceiling = min(asked.ceiling, tools.window.tokens // 4)
-    fixed = tools.count(SYSTEM) + AROUND + 2 * ceiling  # the answer, and the notes so far
-    for turns in pieces(asked, tools.window.tokens - fixed, tools):
-        previous = notes if notes.sections or asked.previous else None
-        part = request(turns, previous, asked.head, asked.tail, ceiling, tools.settings, _chars(tools, fixed))
-        reply, usage = await _one(summarizer, part, tools)
-        notes, spent = revised(notes, as_prose(reply)), spent + usage
+    notes, rest = before, asked.turns
+    while rest.messages:
+        part, left = await asyncio.to_thread(_next, asked, notes, rest, tools)
+        try:
+            reply, usage = await _one(summarizer, part, tools)
+            if echoes(reply, part):
+                error = SummaryError(
+                    f"{summarizer.name} gave its notes back for messages {_span(part.turns)}", "try another model"
+                )
+                error.spent = usage
+                raise error
+            notes, spent, rest = revised(notes, as_prose(reply)), spent + usage, left
+        except SummaryError as error:
+            error.spent = spent = spent + spent_by(error)
+            if not isinstance(error, PromptTooLong) or not _learns(error, part, tools):
+                raise
     return difference(before, notes), spent
 
 
-def _chars(tools: Tools, fixed: int) -> int:
-    """Bound the characters of one message: a third of a piece, at two characters a token."""
-    return max(min(MESSAGE_CHARS, 2 * (tools.window.tokens - fixed) // 3), LEAST_ROOM)
+def _span(turns: Turns) -> str:
+    return f"{turns.first + 1} to {turns.first + len(turns.messages)}"
 
 
-def pieces(asked: Request, room: int, tools: Tools) -> Iterator[Turns]:
-    """Cut the turns of `asked` between tool groups into pieces of at most `room` tokens; a group may have more."""
-    turns = asked.turns
-    start = size = 0
+def _next(asked: Request, notes: Summary, rest: Turns, tools: Tools) -> tuple[Request, Turns]:
+    """Ask about as many of the turns in `rest` as fit beside the notes so far; give those that are left, too."""
+    ceiling = min(asked.ceiling, tools.window.tokens // SHARE)
+    shown = fit(notes, int(MARKED * tools.window.tokens / SHARE), tools.count)
+    known = shown if shown.sections or asked.previous else None
+    empty = request(Turns((), (), 0), known, asked.head, asked.tail, ceiling, tools.settings)
+    turns, most, left = cut(rest, tools.window.tokens - ceiling - size_of(empty, tools), tools)
+    return request(turns, known, asked.head, asked.tail, ceiling, tools.settings, most), left
+
+
+def cut(turns: Turns, room: int, tools: Tools) -> tuple[Turns, int, Turns]:
+    """Cut off the first tool groups, of `room` tokens at most: these, the characters to show of each message, the rest.
+
+    A group that is larger by itself goes alone, with as many characters of each of its messages as fit.
+    """
+    room = max(room, LEAST_ROOM)
+    stop = size = 0
     for group in turns.groups:
-        text = "\n\n".join(
-            labelled(_part(turns, group.start, group.stop), tools.settings, 2 * max(room, LEAST_ROOM) // 3)
-        )
-        cost = tools.count(text) + 2
-        if size and size + cost > max(room, LEAST_ROOM):
-            yield _part(turns, start, group.start)
-            start, size = group.start, 0
-        size += cost
-    yield _part(turns, start, len(turns.messages))
+        cost = _cost(_part(turns, group.start, group.stop), MESSAGE_CHARS, tools)
+        if stop and size + cost > room:
+            break
+        stop, size = group.stop, size + cost
+    piece, most = _part(turns, 0, stop), MESSAGE_CHARS
+    while size > room and most > LEAST_CHARS:
+        most = most * 3 // 4
+        size = _cost(piece, most, tools)
+    return piece, most, _part(turns, stop, len(turns.messages))
+
+
+def pieces(turns: Turns, room: int, tools: Tools) -> Iterator[Turns]:
+    """Cut turns into pieces of at most `room` tokens."""
+    while turns.messages:
+        piece, _, turns = cut(turns, room, tools)
+        yield piece
+
+
+def foreseen(asked: Request, tools: Tools) -> tuple[int, int]:
+    """Foresee the calls, and at most how many prompt tokens: notes between pieces are taken for as long as may be."""
+    size = size_of(asked, tools)
+    if not tools.window.tokens or size + asked.ceiling <= tools.window.tokens:
+        return 1, size
+    ceiling = min(asked.ceiling, tools.window.tokens // SHARE)
+    empty = request(Turns((), (), 0), None, asked.head, asked.tail, ceiling, tools.settings)
+    around = size_of(empty, tools) + tools.window.tokens // SHARE
+    cut_into = list(pieces(asked.turns, tools.window.tokens - ceiling - around, tools))
+    return len(cut_into), sum(around + _cost(piece, MESSAGE_CHARS, tools) for piece in cut_into)
+
+
+def _cost(turns: Turns, most: int, tools: Tools) -> int:
+    return tools.count("\n\n".join(labelled(turns, tools.settings, most))) + 2
 
 
 def _part(turns: Turns, start: int, stop: int) -> Turns:
@@ -112,5 +148,6 @@ def _part(turns: Turns, start: int, stop: int) -> Turns:
     return replace(turns, messages=turns.messages[start:stop], groups=tuple(moved), first=turns.first + start)
 
 
-def _size(asked: Request, count: Count) -> int:
-    return count(asked.system) + count(asked.user)
+def size_of(asked: Request, tools: Tools) -> int:
+    """Count the tokens of a prompt."""
+    return tools.count(asked.system) + tools.count(asked.user)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Mask = Callable[[str], str]
+_MARK = "[masked: "
+
+
+class Redact(StrEnum):
+    """What is taken out of texts before they are sent and kept."""
+
+    SECRETS = "secrets"
+    NOTHING = "nothing"
+
 
 # Plugins of detect-secrets whose shapes begin with something that is nothing else; those that go by entropy or by
 # the words around a value are left out, since they take hashes and identifiers for secrets.
@@ -62,10 +72,10 @@ class Rule:
 
     def _placeholder(self, found: re.Match[str]) -> str:
         group = "secret" if self.shape.groupindex else 0
-        if found[group].startswith("[masked:"):
+        if found[group].startswith(_MARK.rstrip()):
             return found[0]
         before, after = found.string[found.start() : found.start(group)], found.string[found.end(group) : found.end()]
-        return f"{before}[masked: {self.kind}]{after}"
+        return f"{before}{_MARK}{self.kind}]{after}"
 
 
 _OWN = (
@@ -89,8 +99,15 @@ _PEM = Rule(
 )
 
 
-def masker() -> Mask:
-    """Give a function that puts "[masked: kind]" in the place of every secret in a text."""
+def hidden(before: str, after: str) -> int:
+    """Count the places that masking `before` has changed to give `after`."""
+    return max(after.count(_MARK) - before.count(_MARK), 0)
+
+
+def masker(redact: Redact = Redact.SECRETS) -> Mask:
+    """Give a function that puts "[masked: kind]" in the place of every secret in a text, or changes nothing."""
+    if redact is Redact.NOTHING:
+        return str
 
     def mask(text: str) -> str:
         for rule in _rules():

@@ -113,6 +113,8 @@ def notes(ask):
     """Lines of the transcript under the headings that the system prompt names, after those of the earlier notes."""
     headings = re.findall(r"^#{2,3} .+$", ask.text("system"), re.MULTILINE)
     sections = read_notes(between(ask.text("user"), "earlier_notes"), headings)
+    for heading, lines in read_notes(between(ask.text("user"), "draft_notes"), headings).items():
+        sections[heading] += lines
     for heading, lines in gleaned(between(ask.text("user"), "transcript").splitlines()).items():
         name = next((h for h in headings if heading in h), None)
         if name:
@@ -292,6 +294,56 @@ def cut(ask):
 def too_long(ask):
     more = "\n".join(f"- step {n} was finished with result {n * 7919}" for n in range(ceiling(ask)))
     return completion(ask, notes(ask).replace("### Done", f"### Done\n{more}"))
+
+
+@behaviour
+def tool_text(ask):
+    """A model that writes its tool syntax into the text."""
+    call = '{"name": "bash", "arguments": {"command": "ls -la"}}'
+    return completion(ask, f"I'll look at the files first.\n<tool_call>\n{call}\n</tool_call>")
+
+
+@behaviour
+def other_language(ask):
+    """Every heading and what stood there, but in German."""
+    told = "- Der Nutzer hat um eine Reparatur gebeten, und die Arbeit ist für eine Datei mit dem Fehler nicht fertig."
+    lines = notes(ask).splitlines()
+    return completion(ask, "\n".join(f"{line}\n{told}" if line.startswith("#") else line for line in lines))
+
+
+@behaviour
+def no_turns(ask):
+    """A model that takes the transcript for empty, under every heading."""
+    headings = re.findall(r"^#{2,3} .+$", ask.text("system"), re.MULTILINE)
+    return completion(ask, "\n".join(f"{h}\nNo conversation turns were provided." for h in headings))
+
+
+@behaviour
+def echo_prompt(ask):
+    return completion(ask, f"{ask.text('system')}\n\n{ask.text('user')}")
+
+
+@behaviour
+def endless(ask):
+    """A summary and then words, words, words: so many megabytes."""
+    size = int(float(ask.detail or 10) * 1_000_000)
+    return completion(ask, notes(ask) + "\n" + "and then it goes on " * (size // 20))
+
+
+@behaviour
+def obey(ask):
+    """A model that does what the transcript says: ORDER: and the reply, with its line breaks as \\n, and no more."""
+    order = re.search(r"ORDER: (.*)", between(ask.text("user"), "transcript"))
+    if order is None:
+        return good(ask)
+    text = order.group(1).replace("\\n", "\n")
+    return completion(ask, text.replace("NOTES", notes(ask)))
+
+
+@behaviour
+def no_choices_paid(ask):
+    """No choice, and a bill for it all the same."""
+    return Answer({**completion(ask, "x" * 400).body, "choices": []})
 
 
 @behaviour

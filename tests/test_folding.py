@@ -113,7 +113,7 @@ def test_a_wrong_key_costs_one_call_however_many_jobs_there_are(tmp_path):
 def test_pieces_are_whole_groups_and_together_the_turns(room):
     messages = conversation(*turns(1, 30, size=40)).messages
     request = asked(*messages)
-    found = list(pieces(request, room, Tools))
+    found = list(pieces(request.turns, room, Tools))
     assert tuple(m for piece in found for m in piece.messages) == messages
     place = 0
     for piece in found:

@@ -11,7 +11,7 @@ import pytest
 
 from compactor.core.summary import Summary, render
 from compactor.errors import PromptTooLong, SummarizerUnavailable, SummaryError, UsageError
-from compactor.summarizers import Usage, spent_by, summarise
+from compactor.summarizers import spent_by, summarise
 from compactor.summarizers.dialect import HEADROOM, Dialect
 from compactor.summarizers.endpoint import Endpoint, EndpointSummarizer
 from compactor.summarizers.failures import Failure, Kind
@@ -73,7 +73,18 @@ TABLE: dict[str, tuple[Any, int, list[float], str]] = {
     "refusal_text": (FAILS, 2, [], "the reply is a refusal: \"I'm sorry"),
     "missing_heading": (FAILS, 2, [], "lacks the heading Key Decisions"),
     "missing_heading,good": (OK, 2, [], ""),
-    "too_long": (FAILS, 2, [], "tokens where 2,000 are allowed"),
+    "too_long": (OK, 2, [], ""),
+    "too_long,good": (OK, 2, [], ""),
+    "too_long,refusal": (OK, 2, [], ""),
+    "tool_text": (FAILS, 2, [], "lacks the headings Goal"),
+    "other_language": (OK, 1, [], ""),
+    "other_language,good": (OK, 1, [], ""),
+    "no_turns": (FAILS, 2, [], "the reply says that there were no turns to read"),
+    "echo_prompt": (FAILS, 2, [], "the reply repeats what it was asked"),
+    "endless:10": (FAILS, 2, [], "it wrote over 2 MB"),
+    "endless:10,good": (OK, 2, [], ""),
+    "obey": (OK, 1, [], ""),
+    "no_choices_paid": (FAILS, 3, [0.5, 1], "without any choice (tried 3 times)"),
     "length": (FAILS, 2, [], "it was cut off at the output limit"),
     "length,good": (OK, 2, [], ""),
     "length_in_thought": (OK, 2, [], ""),
@@ -157,7 +168,7 @@ def test_behaviour(behaviour):
     if expected is OK:
         summary, usage = result
         assert "error 4711" in render(summary)
-        assert usage.calls == (hits if not pauses and "400" not in behaviour else 1)
+        assert usage.calls == hits
         return
     assert type(result) in (expected, PromptTooLong if expected is FAILS else expected), result
     assert spent_by(result).calls >= hits
@@ -219,7 +230,7 @@ def test_a_parameter_is_adapted_once_for_the_run(behaviour, wasted):
     with Standin(behaviour) as endpoint:
         usages = run(several(summarizer(endpoint.url), 3))
     assert endpoint.hits == 3 + wasted
-    assert sum(usages, Usage()).calls == 3
+    assert [usage.calls for usage in usages] == [1 + wasted, 1, 1]
 
 
 def test_calls_in_flight_learn_from_each_other():
