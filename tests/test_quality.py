@@ -219,6 +219,19 @@ def test_at_the_size_of_the_tool_s_own_summary_more_survives_without_a_model():
         assert own.all.hits > theirs.all.hits
 
 
+@pytest.mark.parametrize("way", drift.Way)
+def test_every_round_is_compacted_from_what_there_is_then(way):
+    steps = list(drift.rounds(talk.Story(TUNING, 3, "English"), way))
+    assert len(steps) == talk.ROUNDS
+    sizes = [made.report.before for made, _, _ in steps]
+    if way is drift.Way.BESIDE:
+        assert [made.report.generation for made, _, _ in steps] == list(range(1, talk.ROUNDS + 1))
+        assert sizes[-1] > 5 * sizes[0]
+    else:
+        assert {made.report.generation for made, _, _ in steps[1:]} == {2}  # nobody counts on without a sidecar
+        assert sizes[-1] < 5 * sizes[0]
+
+
 def test_a_forced_run_of_an_arm_is_a_run_with_a_summary():
     story = talk.Story(TUNING, 2, "English")
     for _ in range(4):
