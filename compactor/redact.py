@@ -53,8 +53,9 @@ _PLUGINS = (
     "telegram_token",
     "twilio",
 )
+# No pattern looks back or ahead without a bound: a line of a hundred thousand dashes would take hours.
 _ASSIGNED = (
-    r"\b(?:[\w-]*[_-])?(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key"
+    r"(?<![^\W_])(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key"
     r"|auth[_-]?token|access[_-]?token|client[_-]?secret|token)[\"']?\s*[:=]\s*"
 )
 
@@ -80,7 +81,7 @@ class Rule:
 
 _OWN = (
     Rule("json web token", re.compile(r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}(?:\.[\w-]*)?")),
-    Rule("api key", re.compile(r"\b(?:sk|pk|rk)-(?=[\w-]*\d)(?:[a-z]+-){0,3}[\w-]{20,}")),
+    Rule("api key", re.compile(r"\b(?:sk|pk|rk)-(?=[\w-]{0,200}\d)(?:[a-z]{1,20}-){0,3}[\w-]{20,}")),
     Rule("google key", re.compile(r"\bAIza[\w-]{35}\b")),
     Rule("hugging face token", re.compile(r"\bhf_[A-Za-z0-9]{30,}\b")),
     Rule("github token", re.compile(r"\bgithub_pat_\w{50,}\b")),
@@ -90,7 +91,10 @@ _OWN = (
     # Without quotes it may be code: a secret has letters and digits, and no attribute's dot after a name.
     Rule(
         "password",
-        re.compile(_ASSIGNED + r"(?!\w+[.(])(?=\S*\d)(?=\S*[A-Za-z])(?P<secret>[\w/+.~!@#%^&*-]{12,})", re.IGNORECASE),
+        re.compile(
+            _ASSIGNED + r"(?!\w+[.(])(?=\S{0,200}\d)(?=\S{0,200}[A-Za-z])(?P<secret>[\w/+.~!@#%^&*-]{12,})",
+            re.IGNORECASE,
+        ),
     ),
 )
 _PEM = Rule(
