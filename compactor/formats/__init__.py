@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from compactor.errors import InputError, NotATranscript, UsageError
-from compactor.formats import claude_code, gemini_cli, gemini_contents, openai_chat, records
+from compactor.formats import claude_code, codex, gemini_cli, gemini_contents, openai_chat, openai_responses, records
 from compactor.formats.documents import Document, document
 from compactor.formats.layouts import ListLine
 from compactor.formats.row import Fault, Format, Lines, Marked, Row
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Fault", "Format", "Marked", "Row", "Standing", "format_named", "rows"]
 
 # The last one is for whatever is no other: plain messages with a role.
-FORMATS: tuple[Format, ...] = (claude_code.FORMAT, gemini_cli.FORMAT, gemini_contents.FORMAT, openai_chat.FORMAT)
+FORMATS: tuple[Format, ...] = (
+    claude_code.FORMAT,
+    codex.FORMAT,
+    gemini_cli.FORMAT,
+    gemini_contents.FORMAT,
+    openai_responses.FORMAT,
+    openai_chat.FORMAT,
+)
 
 # A file tells what it is in its beginning: so many lines, or so many bytes, whichever comes first.
 LOOK_AHEAD_LINES = 100
