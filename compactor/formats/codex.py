@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from uuid import NAMESPACE_OID, uuid5
 
 from compactor.core.messages import Handoff, Kept
-from compactor.formats.codex_session import event_of, is_injected, kind_of, payload_of, replay
+from compactor.formats.codex_session import event_of, is_injected, payload_of, replay
 from compactor.formats.codex_staying import about, around, lowered, repeated
 from compactor.formats.jsonbytes import BOM, Span, elements, members, patched, quoted, rebuilt, whole
 from compactor.formats.openai_responses import conversation_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from compactor.core.messages import Conversation, Piece
-    from compactor.formats.codex_session import Live, Replay
+    from compactor.formats.codex_session import Replay
     from compactor.formats.records import Record
     from compactor.formats.responses_edits import Plan
     from compactor.formats.responses_turns import Reading
@@ -117,7 +117,7 @@ class Session:
         own = {items[n].record: n for n in tail if items[n].element < 0}
         begin = self.replay.mark + 1 if len(own) < len(tail) else min(own, default=len(self.records))
         head = items[what.at].record if what.at < len(items) else len(self.records)
-        stay = around(self.records, head if head > self.replay.mark else 0, begin, own)
+        stay = around(self.records, head if self.replay.mark < 0 else 0, begin, own)
         neighbours = [self.records[n] for n in (*stay.after, *reversed(stay.before))]
         time = next((t for record in neighbours if (t := _time(record))), b"")
         mark = self._mark(what, handoff, time, [n for n in range(len(items)) if n not in own.values()])

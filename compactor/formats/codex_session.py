@@ -1,9 +1,9 @@
 """Which items of a Codex session does the client send when it resumes, by the rules by which it replays the file?
 
 `response_item` records are added one after the other. A `compacted` record puts its `replacement_history` in the place
-of all before it; an old one, without, puts the user's messages and its summary there. `thread_rolled_back` drops the last
-turns of the user. All other records are for the screen or for the client itself. What it writes in the user's name
-(instructions, the environment) is no word of the user's.
+of all before it; an old one, without, puts the user's messages and its summary there. `thread_rolled_back` drops the
+last turns of the user. All other records are for the screen or for the client itself. What it writes in the user's
+name (instructions, the environment) is no word of the user's.
 """
 
 from __future__ import annotations

@@ -31,8 +31,12 @@ _BASELINES = frozenset({"turn_context", "world_state", "token_usage_record"})
 _CLOSING = frozenset(
     {"task_complete", "turn_complete", "turn_aborted", "user_message", "context_compacted", "thread_rolled_back"}
 )
-_COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
-_COUNTS += ("reasoning_output_tokens", "total_tokens")
+_COUNTS = frozenset(
+    {
+        "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens",
+        "total_tokens",
+    }
+)  # fmt: skip
 
 
 class Around(NamedTuple):
@@ -45,13 +49,14 @@ class Around(NamedTuple):
 def around(records: Sequence[Record], head: int, tail: int, kept: Collection[int]) -> Around:
     """Choose what stays around a new mark.
 
-    `head` is the first record that is not of the head, `tail` the first of the tail; `kept` are the records of items that
-    stay where they are.
+    `head` is the first record that is not of the head, `tail` the first of the tail; `kept` are the records of items
+    that stay where they are.
     """
     start = _leading(records, tail)
     context = max((n for n, record in enumerate(records) if kind_of(record) == "turn_context"), default=-1)
     preview = next((n for n, record in enumerate(records) if event_of(record) == "user_message"), -1)
-    before, after = [], []
+    before: list[int] = []
+    after: list[int] = []
     for n, record in enumerate(records):
         kind, event = kind_of(record), event_of(record)
         if kind not in _OF_TURNS or event in _LASTING:
@@ -114,4 +119,4 @@ def lowered(record: Record) -> bytes:
     place = members(raw, members(raw, whole(raw))["payload"])["info"]
     usage = members(raw, place)["last_token_usage"]
     known = members(raw, usage)
-    return patched(raw, [(usage, rewritten(raw, usage, {key: b"0" for key in _COUNTS if key in known}))])
+    return patched(raw, [(usage, rewritten(raw, usage, dict.fromkeys(_COUNTS & known.keys(), b"0")))])

@@ -17,7 +17,7 @@ from compactor.formats.answers import with_answers
 from compactor.formats.jsonbytes import elements, members, patched, rebuilt, whole
 from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import MISSING, brief
-from compactor.formats.responses_edits import words, plan
+from compactor.formats.responses_edits import plan, words
 from compactor.formats.responses_items import is_item, is_own
 from compactor.formats.responses_turns import reading
 from compactor.formats.row import Fault, Format
@@ -159,14 +159,19 @@ def _exchange(record: Record, name: str) -> Exchange:
         return Exchange(record.raw, faults=(Fault(where, record.problem),) if record.problem else ())
     spans, lists, values = _items(record)
     try:
-        found = reading([_checked(value, path) for path, value in values])
-        if found.bad:
-            n, error = min(found.bad.items())
-            raise MalformedError(values[n][0] + error.path.removeprefix("$"), error.what)
+        found = _readable([_checked(value, path) for path, value in values], [path for path, _ in values])
         preamble = _preamble(record.value)
     except MalformedError as error:
         return Exchange(record.raw, faults=(Fault(f"{where}: {error.path}", error.what),))
     return Exchange(record.raw, conversation_of(found, (), where, preamble), (), found, spans, lists)
+
+
+def _readable(values: Sequence[Mapping[str, object]], paths: Sequence[str]) -> Reading:
+    """Read all items of a record, each with its path, or none: faults are told one a record."""
+    found = reading(values)
+    for n, error in sorted(found.bad.items()):
+        raise MalformedError(paths[n] + error.path.removeprefix("$"), error.what)
+    return found
 
 
 def _items(record: Record) -> tuple[tuple[Span, ...], tuple[Span, ...], list[tuple[str, object]]]:

@@ -1,7 +1,7 @@
 """What does one item of OpenAI's Responses API say: words, a thought, a call, a result, or something else?
 
-An item says one thing; which items make one message is the affair of `responses_turns`. Kinds that nobody here knows are
-kept and charged as they stand, without what is encrypted in them.
+An item says one thing; which items make one message is the affair of `responses_turns`. Kinds that nobody here knows
+are kept and charged as they stand, without what is encrypted in them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compactio
 KINDS = frozenset({*_CALLS, *_RESULTS, *_SERVED, *_COMPACTIONS, "message", "reasoning"})
 SPEAKERS = frozenset(name for name, role in ROLES.items() if role is not Role.TOOL)
 _IDS = ("call_id", "id", "approval_request_id")
-# What is encrypted grows with the tokens that it holds: fitted to 144 reasoning items of two Codex sessions, whose sizes
+# What is encrypted grows with the tokens that it holds: fitted to the 43 reasoning items of a Codex session whose sizes
 # the API had stated (sum of the fit: 19,185 tokens; stated: 19,968).
 _SEALED_ENVELOPE = 900
 _SEALED_PER_TOKEN = 6.4
