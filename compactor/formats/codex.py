@@ -2,8 +2,8 @@
 
 A session is the records of one file; `codex_session` says which items are in force. Rewritten: the client's own mark of
 a compaction, a `compacted` record whose `replacement_history` holds head and handoff, and after it the tail as it came;
-`codex_staying` says what else stays. Appended: the old records as they came, then the mark with the tail in it, and
-the newest token count, lowered. After either the client puts its instructions into the context anew. Changes without
+`codex_staying` says what else stays. Appended: the old records as they came, then the mark, a copy of the tail, and the
+newest token count, lowered. After either the client puts its instructions into the context anew. Changes without
 a new handoff are made in place. A byte order mark goes, since the client does not read one, and every record ends its
 line, since the client appends to the file.
 """
@@ -25,7 +25,7 @@ from compactor.formats.responses_turns import reading
 from compactor.formats.row import Fault, Format, Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from compactor.core.messages import Conversation, Piece
     from compactor.formats.codex_session import Replay
@@ -99,28 +99,29 @@ class Session:
         return self._edited(changes, pieces) if changes else self.raw
 
     def append(self, pieces: Sequence[Piece]) -> bytes:
-        """Write the file as it came, then the mark, with the tail in it. `pieces` must have a handoff."""
+        """Write the file as it came, then the mark and the tail. `pieces` must have a handoff."""
         what = plan(self.reading.turns, [item.raw for item in self.replay.items], pieces)
         time = next((t for record in reversed(self.records) if (t := _time(record))), b"")
-        new = [self._mark(what, what.handoff, time, range(len(self.replay.items)))] if what.handoff else []
+        own = self._own(what)
+        new = [self._mark(what, what.handoff, time, own.values())] if what.handoff else []
         if any(event_of(record) == "thread_rolled_back" for record in self.records):
             new.insert(0, _begun(new, time))  # else the client would take the mark back together with a turn before it
         counts = [record for record in self.records if event_of(record) == "token_count" and _counted(record)]
+        new += [self._record(n, what.items[item]) for n, item in sorted(own.items())]
         new += [lowered(record) for record in counts[-1:]]
         chosen = [(n, record.raw) for n, record in enumerate(self.records)]
         return self._file([*chosen, *((None, raw) for raw in new)])
 
     def _marked(self, what: Plan, handoff: Handoff, pieces: Sequence[Piece]) -> bytes:
         """Write a new mark, the head in it, and what stays around it."""
-        items = self.replay.items
-        tail = {n for n, raw in what.items.items() if raw is not None and n not in what.head}
-        own = {items[n].record: n for n in tail if items[n].element < 0}
-        begin = self.replay.mark + 1 if len(own) < len(tail) else min(own, default=len(self.records))
+        items, own = self.replay.items, self._own(what)
+        whole_tail = sum(raw is not None for raw in what.items.values()) - len(what.head)
+        begin = self.replay.mark + 1 if len(own) < whole_tail else min(own, default=len(self.records))
         head = items[what.at].record if what.at < len(items) else len(self.records)
         stay = around(self.records, head if self.replay.mark < 0 else 0, begin, own)
         neighbours = [self.records[n] for n in (*stay.after, *reversed(stay.before))]
         time = next((t for record in neighbours if (t := _time(record))), b"")
-        mark = self._mark(what, handoff, time, [n for n in range(len(items)) if n not in own.values()])
+        mark = self._mark(what, handoff, time, own.values())
         pruned = self._pruned(pieces)
         after = [n for n in stay.after if not about(self.records[n], pruned)]
         chosen: list[tuple[int | None, bytes]] = [(n, self.records[n].raw) for n in stay.before]
@@ -128,14 +129,19 @@ class Session:
         chosen += [(n, self._record(n, what.items[own[n]]) if n in own else lowered(self.records[n])) for n in after]
         return self._file(chosen)
 
-    def _mark(self, what: Plan, handoff: Handoff, time: bytes, inside: Iterable[int]) -> bytes:
-        """Write a mark; `inside` are the items that stand in it if they stay."""
+    def _own(self, what: Plan) -> dict[int, int]:
+        """Find the items of the tail that are records of their own: by record, the ordinal of the item."""
+        tail = (n for n, raw in what.items.items() if raw is not None and n not in what.head)
+        return {self.replay.items[n].record: n for n in tail if self.replay.items[n].element < 0}
+
+    def _mark(self, what: Plan, handoff: Handoff, time: bytes, apart: Collection[int]) -> bytes:
+        """Write a mark; `apart` are the items that stand after it."""
         history: list[bytes] = []
-        for n in inside:
+        for n, item in enumerate(self.replay.items):
             if n == what.at:
                 history.append(words(handoff.role, handoff.text))
-            raw = what.items.get(n, self.replay.items[n].raw)
-            if raw is not None and n not in self.reading.lapsed:
+            raw = what.items.get(n, item.raw)
+            if raw is not None and n not in self.reading.lapsed and n not in apart:
                 history.append(whole(raw).of(raw))
         head = b'{"timestamp":' + time + b',"type":"compacted"' if time else b'{"type":"compacted"'
         body = b'{"message":' + quoted(handoff.text) + b',"replacement_history":[' + b",".join(history) + b"]}"

@@ -2,9 +2,9 @@
 
 With a new mark: `session_meta`, what cannot be read and kinds that nobody here knows stay. Of the turns that the mark
 stands for all goes; the head is in the mark, and its events stay before it, for the client's list of sessions the first
-message of the user's in any case. Of the tail all stays but `world_state`, `turn_context` and `token_usage_record`,
-which would tell the client that its instructions are still in the context; the newest `turn_context` stands before the
-mark, which says with which model and where the session went on. Without a new mark a `turn_context` goes that repeats
+message of the user's in any case. Of the tail all stays but `world_state` and `turn_context`, which would tell the
+client that its instructions are still in the context; the newest `turn_context` stands before the mark, to say with
+which model and where the session went on. Without a new mark a `turn_context` goes that repeats
 the one before it. In both, token counts after the first change say that the context is empty, or the client would
 compact again at once; and an event about a call goes if the result of that call was pruned, which it repeats.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LASTING = frozenset({"thread_name_updated", "thread_goal_updated"})
 # Records that belong to turns; all others belong to the session.
 _OF_TURNS = frozenset({"response_item", "event_msg", "turn_context", "world_state", "token_usage_record", "compacted"})
-_BASELINES = frozenset({"turn_context", "world_state", "token_usage_record"})
+_BASELINES = frozenset({"turn_context", "world_state"})
 # Events after which nothing belongs to what comes before them.
 _CLOSING = frozenset(
     {"task_complete", "turn_complete", "turn_aborted", "user_message", "context_compacted", "thread_rolled_back"}
@@ -79,7 +79,7 @@ def _unsent(record: Record) -> bool:
 def _leading(records: Sequence[Record], tail: int) -> int:
     """Find the first record that belongs to the tail: what the client writes before an item is about that item."""
     start = tail
-    while start and kind_of(records[start - 1]) in _BASELINES | {"event_msg"}:
+    while start and kind_of(records[start - 1]) in _OF_TURNS - {"response_item", "compacted"}:
         if event_of(records[start - 1]) in _CLOSING:
             break
         start -= 1

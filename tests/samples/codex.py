@@ -158,8 +158,8 @@ def new_turn(number):
     usage = counted(number)["info"]["last_token_usage"]
     yield "token_usage_record", {"thread_id": SESSION, "turn_id": turn, "response_id": f"resp_{number}", "usage": usage}
     yield "event_msg", counted(number)
-    yield "event_msg", {"type": "agent_message", "message": words["answer"], "phase": "final"}
-    yield "response_item", message("assistant", words["answer"], id=f"msg_f{number}", phase="final", **passed)
+    yield "event_msg", {"type": "agent_message", "message": words["answer"], "phase": "final_answer"}
+    yield "response_item", message("assistant", words["answer"], id=f"msg_f{number}", phase="final_answer", **passed)
     yield "event_msg", done
 
 
