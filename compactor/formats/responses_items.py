@@ -163,29 +163,26 @@ def _call(value: Mapping[str, object], kind: str) -> Message:
 
 
 def _result(value: Mapping[str, object], kind: str) -> Message:
-    output = value.get(_RESULTS[kind])
+    key = _RESULTS[kind]
+    output, failed = value.get(key), value.get("status") == "failed"
     call_id = _text(value, "call_id") or _text(value, "approval_request_id")
-    failed = value.get("status") == "failed"
+    if kind in _NO_STUB:
+        shown = media.scrubbed_json(compact(output, f"$.{key}"))
+        tokens = PER_IMAGE if kind == "computer_call_output" else shown.tokens
+        return Message(Role.TOOL, results=(Result(call_id, shown.text, "", failed, tokens, protected=True),))
     if kind == "shell_call_output" and isinstance(output, list):
-        failed = failed or any(not _ended_well(part) for part in output)
+        failed = failed or not all(map(_ended_well, output))
         output = [text for part in output if isinstance(part, dict) for text in _streams(part)]
     elif isinstance(output, dict) and "content" in output:  # as Codex wrote it before it wrote strings
         failed = failed or output.get("success") is False
         output = output["content"]
-    elif isinstance(output, dict) and kind != "computer_call_output":
+    elif isinstance(output, dict):
         output = [output]
-    elif not isinstance(output, str | list | None):
-        output = compact(output, f"$.{_RESULTS[kind]}")
-    if kind in _NO_STUB and not isinstance(output, str):
-        shown = media.scrubbed_json(compact(output, f"$.{_RESULTS[kind]}"))
-        image = PER_IMAGE if kind == "computer_call_output" else shown.tokens
-        return Message(Role.TOOL, results=(Result(call_id, shown.text, "", failed, image, protected=True),))
     try:
         read = message({"role": "tool", "content": output, "tool_call_id": call_id})
     except MalformedError as error:
-        raise MalformedError(error.path.replace("$.content", f"$.{_RESULTS[kind]}"), error.what) from None
-    result = replace(read.results[0], failed=failed, protected=kind in _NO_STUB)
-    return Message(Role.TOOL, results=(result,))
+        raise MalformedError(error.path.replace("$.content", f"$.{key}"), error.what) from None
+    return Message(Role.TOOL, results=(replace(read.results[0], failed=failed),))
 
 
 def _streams(part: Mapping[str, object]) -> list[str]:
@@ -194,7 +191,7 @@ def _streams(part: Mapping[str, object]) -> list[str]:
 
 def _ended_well(part: object) -> bool:
     outcome = part.get("outcome") if isinstance(part, dict) else None
-    return not isinstance(outcome, dict) or outcome.get("exit_code", outcome.get("type") != "timeout") in (0, True)
+    return not isinstance(outcome, dict) or (outcome.get("type") != "timeout" and not outcome.get("exit_code"))
 
 
 def _other(value: Mapping[str, object]) -> Message:
