@@ -61,7 +61,9 @@ def around(records: Sequence[Record], head: int, tail: int, kept: Collection[int
         kind, event = kind_of(record), event_of(record)
         if kind not in _OF_TURNS or event in _LASTING:
             (before if n < start else after).append(n)
-        elif n in kept or (n >= start and kind not in _BASELINES | {"response_item", "compacted"}):
+        elif n in kept:
+            (before if n < start else after).append(n)
+        elif n >= start and kind not in _BASELINES | {"response_item", "compacted"}:
             after += [n] if event != "thread_rolled_back" else []
         elif _unsent(record) and n >= start:
             after.append(n)
