@@ -102,7 +102,10 @@ def test_what_one_answer_says_is_one_message():
         ({"type": "function_call", "call_id": "1", "name": "f", "arguments": '{"a":1}'}, Call("1", "f", '{"a":1}')),
         ({"type": "function_call", "call_id": "1", "name": "f", "arguments": None}, Call("1", "f", "")),
         ({"type": "function_call", "call_id": "1", "name": "f", "namespace": "n"}, Call("1", "n.f", "")),
-        ({"type": "custom_tool_call", "call_id": "1", "name": "p", "input": "*** X"}, Call("1", "p", "*** X")),
+        (
+            {"type": "custom_tool_call", "call_id": "1", "name": "p", "input": "*** X"},
+            Call("1", "p", '{"input":"*** X"}'),
+        ),
         ({"type": "local_shell_call", "id": "1", "action": {"a": 1}}, Call("1", "local_shell", '{"a":1}')),
         ({"type": "shell_call", "call_id": "1", "action": {"a": 1}}, Call("1", "shell", '{"a":1}')),
         ({"type": "apply_patch_call", "call_id": "1", "operation": {}}, Call("1", "apply_patch", "{}")),

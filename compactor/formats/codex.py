@@ -25,7 +25,7 @@ from compactor.formats.responses_turns import reading
 from compactor.formats.row import Fault, Format, Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from compactor.core.messages import Conversation, Piece
     from compactor.formats.codex_session import Replay
@@ -118,7 +118,8 @@ class Session:
         whole_tail = sum(raw is not None for raw in what.items.values()) - len(what.head)
         begin = self.replay.mark + 1 if len(own) < whole_tail else min(own, default=len(self.records))
         head = items[what.at].record if what.at < len(items) else len(self.records)
-        stay = around(self.records, head if self.replay.mark < 0 else 0, begin, own)
+        unread = {items[n].record for n in self._unread()}
+        stay = around(self.records, head if self.replay.mark < 0 else 0, begin, unread | own.keys())
         neighbours = [self.records[n] for n in (*stay.after, *reversed(stay.before))]
         time = next((t for record in neighbours if (t := _time(record))), b"")
         mark = self._mark(what, handoff, time, own.values())
@@ -134,8 +135,14 @@ class Session:
         tail = (n for n, raw in what.items.items() if raw is not None and n not in what.head)
         return {self.replay.items[n].record: n for n in tail if self.replay.items[n].element < 0}
 
-    def _mark(self, what: Plan, handoff: Handoff, time: bytes, apart: Collection[int]) -> bytes:
-        """Write a mark; `apart` are the items that stand after it."""
+    def _unread(self) -> frozenset[int]:
+        """Find the items that could not be read and are records of their own."""
+        items = self.replay.items
+        return frozenset(n for n, i in enumerate(items) if i.element < 0 and (n in self.reading.bad or i.problem))
+
+    def _mark(self, what: Plan, handoff: Handoff, time: bytes, tail: Iterable[int]) -> bytes:
+        """Write a mark; `tail` are the items that stand after it."""
+        apart = self._unread().union(tail)
         history: list[bytes] = []
         for n, item in enumerate(self.replay.items):
             if n == what.at:
@@ -161,7 +168,7 @@ class Session:
                 chosen += [] if raw is None else [(n, self._record(n, raw))]
             elif n == self.replay.mark and inside:
                 chosen.append((n, _history(record.raw, inside)))
-            elif n not in gone and not (n > first and about(record, pruned)):
+            elif n not in gone and not (n > self.replay.mark and about(record, pruned)):
                 chosen.append((n, lowered(record) if n > first else record.raw))
         return self._file(chosen)
 

@@ -80,7 +80,8 @@ def replay(records: Sequence[Record]) -> Replay:
     """Find what is in force after all records."""
     items: list[Live] = []
     mark = -1
-    for n, record in enumerate(records):
+    start = max((n for n, record in enumerate(records) if _has_history(record)), default=0)
+    for n, record in enumerate(records[start:], start):
         kind = kind_of(record)
         if kind == "compacted":
             items, mark = _compacted(record, n, items), n
@@ -89,6 +90,10 @@ def replay(records: Sequence[Record]) -> Replay:
         elif event_of(record) == "thread_rolled_back":
             items = _without_turns(items, payload_of(record).get("num_turns"))
     return Replay(tuple(items), mark)
+
+
+def _has_history(record: Record) -> bool:
+    return kind_of(record) == "compacted" and isinstance(payload_of(record).get("replacement_history"), list)
 
 
 def _item(record: Record, ordinal: int) -> Iterator[Live]:

@@ -27,6 +27,8 @@ _LASTING = frozenset({"thread_name_updated", "thread_goal_updated"})
 # Records that belong to turns; all others belong to the session.
 _OF_TURNS = frozenset({"response_item", "event_msg", "turn_context", "world_state", "token_usage_record", "compacted"})
 _BASELINES = frozenset({"turn_context", "world_state"})
+# Of the tail: what stays of these is chosen one by one.
+_DROPPED = _BASELINES | {"response_item", "compacted"}
 # Events after which nothing belongs to what comes before them.
 _CLOSING = frozenset(
     {"task_complete", "turn_complete", "turn_aborted", "user_message", "context_compacted", "thread_rolled_back"}
@@ -59,12 +61,10 @@ def around(records: Sequence[Record], head: int, tail: int, kept: Collection[int
     after: list[int] = []
     for n, record in enumerate(records):
         kind, event = kind_of(record), event_of(record)
-        if kind not in _OF_TURNS or event in _LASTING:
+        if kind not in _OF_TURNS or event in _LASTING or n in kept:
             (before if n < start else after).append(n)
-        elif n in kept or (n >= start and kind not in _BASELINES | {"response_item", "compacted"}):
+        elif n >= start and (kind not in _DROPPED or _unsent(record)):
             after += [n] if event != "thread_rolled_back" else []
-        elif _unsent(record) and n >= start:
-            after.append(n)
         elif n == preview or (event and n < min(head, start) and event != "token_count"):
             before.append(n)
     if context >= 0:

@@ -158,6 +158,8 @@ def _call(value: Mapping[str, object], kind: str) -> Message:
     fixed, key = _CALLS[kind]
     name = fixed or ".".join(filter(None, (_text(value, "namespace"), _text(value, "name"))))
     given = value.get(key, value.get("actions"))
+    if kind == "custom_tool_call":  # plain text: as JSON like the arguments of all other calls
+        given = {key: given}
     text = given if isinstance(given, str) else "" if given is None else compact(given, f"$.{key}")
     shown = media.scrubbed(text)
     call_id = _text(value, "call_id") or _text(value, "id")
