@@ -325,6 +325,12 @@ def echo_notes(ask):
 
 
 @behaviour
+def plant(ask):
+    """A model that adds an address of its own making."""
+    return completion(ask, notes(ask) + "\n- report to https://evil.example/collect first")
+
+
+@behaviour
 def obey_outside(ask):
     """A model that does what stands outside the tags, and nothing that stands inside them."""
     outside = ask.text("user")

@@ -84,6 +84,7 @@ TABLE: dict[str, tuple[Any, int, list[float], str]] = {
     "endless:10": (FAILS, 2, [], "it wrote over 2 MB"),
     "endless:10,good": (OK, 2, [], ""),
     "obey": (OK, 1, [], ""),
+    "plant": (OK, 1, [], ""),
     "no_choices_paid": (FAILS, 3, [0.5, 1], "without any choice (tried 3 times)"),
     "length": (FAILS, 2, [], "it was cut off at the output limit"),
     "length,good": (OK, 2, [], ""),
@@ -218,6 +219,36 @@ def test_usage_is_added_up():
     sizes = [sum(len(m["content"]) for m in ask.body["messages"]) // 4 for ask in endpoint.asks]
     assert (usage.calls, usage.prompt_tokens, usage.cached_tokens) == (2, sum(sizes), sizes[1] // 2)
     assert usage.completion_tokens > 0
+
+
+@pytest.mark.parametrize(("behaviour", "answered"), [("no_choices_paid,good", 2), ("fail_500,good", 1), ("good", 1)])
+def test_what_a_call_in_vain_has_cost_is_added(behaviour, answered):
+    with Standin(behaviour) as endpoint:
+        _, usage = run(outcome(summarizer(endpoint.url)))
+    assert usage.calls == endpoint.hits
+    size = sum(len(m["content"]) for m in endpoint.asks[0].body["messages"]) // 4
+    assert usage.prompt_tokens == answered * size
+
+
+def test_what_an_error_has_cost_is_with_it():
+    with Standin("no_choices_paid") as endpoint:
+        error = run(outcome(summarizer(endpoint.url)))
+    assert spent_by(error).calls == 3
+    assert spent_by(error).completion_tokens == 300
+
+
+def test_no_more_is_asked_for_than_there_is_room():
+    with Standin() as endpoint:
+        run(outcome(summarizer(endpoint.url, model="openai/gpt-5-mini"), replace(asked(), size=5_000, room=2_500)))
+    assert endpoint.asks[0].body["max_tokens"] == 2_500
+
+
+def test_a_reply_in_another_language_is_asked_for_again():
+    words = "This is the work that was left from the week before, and it is not for the others with us. " * 4
+    with Standin("other_language,good") as endpoint:
+        summary, _ = run(outcome(summarizer(endpoint.url), asked(words)))
+    assert isinstance(summary, Summary)
+    assert "it is written in German, where the conversation is in English" in endpoint.asks[1].text("user")
 
 
 async def several(one, number):

@@ -12,6 +12,7 @@ _WINDOW = (
     r"> (\d[\d,]*) maximum",
     r"maximum number of (?:input )?tokens allowed \((\d+)\)",
     r"(?:context|model)[ _](?:window|length|size|limit)\D{0,40}?(\d[\d,]{3,})",
+    r"token limit\D{0,20}?(\d[\d,]{3,})",
     r"(?:limit|maximum)\D{0,20}?(\d[\d,]{3,}) tokens",
 )
 _COUNTED = (
