@@ -77,6 +77,7 @@ MESSAGES = {
     "one id for two calls at once": ("c1 c1 r1 r1", [(0, 1), (2,), (3,)]),
     "a stray result ends no answer": ("u a r9 c1 r1", [(0,), (1, 3), (2,), (4,)]),
     "a stray result at the very beginning": ("r9 u", [(0,), (1,)]),
+    "a late result ends no later answer": ("c1 t r1 a", [(0,), (2,), (1, 3)]),
     "a thought that led to nothing": ("t u a", [(0,), (1,), (2,)]),
     "a search belongs to the answer": ("u t w t w a", [(0,), (1, 2), (3, 4), (5,)]),
     "a handoff is a message of its own": ("u h c1 r1 t h a", [(0,), (1,), (2,), (3,), (4,), (5,), (6,)]),
@@ -353,6 +354,13 @@ def test_it_is_told_from_openai_chat(value, form):
     assert {row.format.name for row in rows(BytesIO(lines(value)), "x.jsonl")} == {form}
 
 
+def test_a_handoff_parts_no_answer():
+    row = of("u t r9 a c1 r1 u a")
+    assert shape("u t r9 a c1 r1 u a") == [(0,), (1, 3, 4), (2,), (5,), (6,), (7,)]
+    made = row.render([Kept(0), Kept(1), Kept(3), Handoff(Role.USER, f"{PREFIX} H"), Kept(5)])
+    assert [m.text[:3] for m in row.read_back(made).messages] == ["U", "A", "", PREFIX[:3], "A"]
+
+
 WORDS = ("s1", "u1", "u2", "a1", "a2", "h1", "t1", "c1", "c2", "c3", "r1", "r2", "r3", "w1", "k1")
 
 
@@ -368,10 +376,11 @@ def test_every_item_is_in_one_message_and_any_cut_between_groups_reads_back(word
     row = only(raws)
     messages = row.conversation.messages
     assert row.render([Kept(n) for n in range(len(messages))]) == raws
-    cuts = [g.start for g in groups(messages)] + [len(messages)]
+    cuts = [g.start for g in groups(messages)]
     begin, end = sorted(data.draw(st.tuples(st.sampled_from(cuts), st.sampled_from(cuts))))
-    if begin == end or any(is_handoff(m) for m in messages):
-        return
+    kept = [g for g in groups(messages) if g.stop <= begin or g.start >= end]
+    if begin == end or any(is_handoff(m) for m in messages) or any(g.open or g.orphans for g in kept):
+        return  # what has lost its partner would go
     pieces = [*map(Kept, range(begin)), Handoff(Role.ASSISTANT, f"{PREFIX} H"), *map(Kept, range(end, len(messages)))]
     made = row.render(pieces)
     assert rewritten(result_messages(row.conversation, pieces), row.read_back(made).messages)

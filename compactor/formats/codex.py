@@ -228,6 +228,6 @@ FORMAT = Format(
     expects='records with a payload, one a line ({"timestamp": ..., "type": "response_item", "payload": {...}})',
     detect=detect,
     read=read,
-    mark='{"type": "compacted", "payload": {"replacement_history": [...]}}',
+    mark="compacted, replacement_history",
     resumes="Codex",
 )

@@ -45,7 +45,9 @@ def plan(turns: Sequence[Turn], raws: Sequence[bytes], pieces: Sequence[Piece]) 
             items |= changed({n: raws[n] for n in turn.items}, turn.message, piece)
             before += [piece.index] if place is not None and n < place else []
     after_head = max(before, default=-1) + 1
-    at = min(turns[after_head].items) if after_head < len(turns) else len(raws)
+    at = turns[after_head].items[0] if after_head < len(turns) else len(raws)
+    # A stray result may stand among the items of an answer, which a handoff must not part.
+    at = max([at, *(turns[index].items[-1] + 1 for index in before if turns[index].message.role is not Role.TOOL)])
     head = frozenset(n for index in before for n in turns[index].items)
     first = min((n for n, raw in items.items() if raw != raws[n]), default=len(raws))
     return Plan(items, handoff if isinstance(handoff, Handoff) else None, at, head, first)

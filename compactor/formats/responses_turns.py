@@ -111,8 +111,9 @@ def _spoken(live: Mapping[int, Item]) -> list[_Spoken]:
         if one.kind is Kind.RESULT:
             callers = waiting.get(one.message.results[0].call_id.strip())
             if callers:
-                callers.pop(0).results.append(n)
-                answer = None
+                caller = callers.pop(0)
+                caller.results.append(n)
+                answer = None if caller is answer else answer
             else:  # answers nothing: it ends no answer either, so that all reads the same without it
                 found = found or [_Spoken([])]
                 found[-1].results.append(n)
