@@ -32,7 +32,7 @@ def test_a_refusal_states_its_window(behaviour):
     [
         ("", (0, 0)),
         ("max_tokens must be at least 1, got -186.", (0, 0)),
-        ("This endpoint's maximum context length is 32,768 tokens. However, you requested about 90,000 tokens", (32_768, 90_000)),
+        ("maximum context length is 32,768 tokens. However, you requested about 90,000 tokens", (32_768, 90_000)),
         ("Your request exceeded model token limit: 131072", (131_072, 0)),
         ("the context window of 4k is too small", (0, 0)),
         ("maximum context length is 12 tokens", (0, 0)),
