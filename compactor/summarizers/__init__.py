@@ -104,7 +104,7 @@ async def summarise(
             _believe(reply, asked, summarizer.name)
         except SummaryError as error:
             error.spent = spent = spent + spent_by(error)
-            if True:
+            if usable is None:
                 raise
             break
         spent += reply.usage
