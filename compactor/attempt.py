@@ -50,10 +50,20 @@ async def compact_row(row: Standing, known: Known, tools: Tools) -> Done:
     if conversation is None:
         return _as_came(row, tools, unreadable(row))
     plan = await asyncio.to_thread(make_plan, conversation, known.candidates, tools.settings, tools.count)
-    if why := _unfit(row, plan, tools):
+    if why := _edited(plan, known) or _unfit(row, plan, tools):
         return _as_came(row, tools, left(planned(row, known, tools, plan), why))
     written = await ask(plan.request, known, tools) if plan.request else Written(None)
     return await asyncio.to_thread(_finished, row, known, tools, plan, written)
+
+
+def _edited(plan: Plan, known: Known) -> str:
+    """Say that a transcript is not what its sidecar knows; not where other conversations begin alike.
+
+    Whoever edits or cuts a transcript loses what its summary stands on: that is for a person to decide.
+    """
+    if not (plan.scene and plan.scene.base.lost and known.alone):
+        return ""
+    return "what its sidecar covers is no longer in it: it was edited or cut short; --rebuild starts afresh"
 
 
 def _unfit(row: Standing, plan: Plan, tools: Tools) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 from compactor.core.report import Outcome, Report, Totals, totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from compactor.errors import CompactorError
 
@@ -153,8 +153,11 @@ def _money(total: Totals, cost: str, at_least: str) -> str:
 def as_json(reports: Iterable[Report]) -> bytes:
     """Write reports and their totals as JSON lines, each an object of schemas/report.json."""
     every = tuple(reports)
-    objects = [*(r.as_json() for r in every), totals(every).as_json()]
-    # A file name may be no UTF-8, and a fault may quote half a character: both leave as JSON escapes.
+    return json_lines([*(r.as_json() for r in every), totals(every).as_json()])
+
+
+def json_lines(objects: Iterable[Mapping[str, object]]) -> bytes:
+    """Write objects, one a line. A file name may be no UTF-8, and a fault may quote half a character: as escapes."""
     return b"".join(json.dumps(o, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for o in objects)
 
 

@@ -31,7 +31,9 @@ HOMES = (
     Home("Claude Code", "CLAUDE_CONFIG_DIR", ".claude", "projects/*/*.jsonl"),
     Home("Codex", "CODEX_HOME", ".codex", "sessions/**/rollout-*.jsonl"),
     Home("pi", "PI_CODING_AGENT_DIR", ".pi/agent", "sessions/**/*.jsonl"),
-    Home("gemini-cli", "GEMINI_CLI_HOME", ".gemini", "tmp/*/chats/session-*.json*"),
+    # The variable of gemini-cli names what stands for the user's home. It may have both kinds of files in one folder.
+    Home("gemini-cli", "GEMINI_CLI_HOME", "", ".gemini/tmp/*/chats/session-*.json"),
+    Home("gemini-cli", "GEMINI_CLI_HOME", "", ".gemini/tmp/*/chats/session-*.jsonl"),
     Home("OpenHands", "OPENHANDS_PERSISTENCE_DIR", ".openhands", "conversations/*/events"),
 )
 
@@ -54,11 +56,14 @@ class Session:
 
 def sessions(home: Path, environment: Mapping[str, str], count: Count) -> Iterator[Session]:
     """Find all sessions, tool by tool, the one changed last first."""
+    found: dict[str, list[tuple[float, Path]]] = {}
     for place in HOMES:
         root = Path(environment.get(place.variable) or home / place.folder)
-        found = [(path.stat().st_mtime, path) for path in root.glob(place.pattern) if _is_session(path)]
-        for changed, path in sorted(found, reverse=True):
-            yield _session(place.tool, path, changed, count)
+        files = [(path.stat().st_mtime, path) for path in root.glob(place.pattern) if _is_session(path)]
+        found.setdefault(place.tool, []).extend(files)
+    for tool, files in found.items():
+        for changed, path in sorted(files, reverse=True):
+            yield _session(tool, path, changed, count)
 
 
 def _is_session(path: Path) -> bool:

@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from compactor.archive import Frame, append
@@ -106,9 +106,11 @@ class Run:
                 f"{job.state}: it belongs to another transcript than {job.name}",
                 "name the right one with --state, or start afresh with --rebuild",
             )
-        found = rows(source(), job.name, self.form)
+        if sidecar.loaded:
+            sidecar.of_one = len(list(islice(rows(source(), job.name, self.form), 2))) == 1
+        found, begun = rows(source(), job.name, self.form), partial(self._begun, sidecar)
         with self._target(job) as write:
-            async for row, done in in_order(found, partial(self._begun, sidecar), _left, self.stop, ROWS_IN_FLIGHT):
+            async for row, done in in_order(found, begun, _left, self.stop, ROWS_IN_FLIGHT):
                 if self.stop.is_set() and job.target is None:
                     raise _Abandoned
                 write(row.raw, done.content)
@@ -154,7 +156,7 @@ class Run:
         """Begin the work on a row; keys are given in the order of the rows."""
         messages = row.conversation.messages if row.conversation else ()
         key = sidecar.key(messages) if messages else ""
-        known = Known(key, sidecar.loaded.get(key), sidecar.candidates(key, messages), sidecar.prepare)
+        known = Known(key, sidecar.loaded.get(key), sidecar.candidates(key, messages), sidecar.prepare, sidecar.of_one)
         return self._one(row, known, sidecar)
 
     async def _one(self, row: Standing, known: Known, sidecar: Sidecar) -> Done:

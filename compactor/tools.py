@@ -115,10 +115,12 @@ class Done:
 class Known:
     """What the sidecar knows: the conversation's key, its own entry, and the entries that may fit it.
 
-    `ready` raises OutputError if the sidecar cannot be written; it is asked before a call is paid for.
+    `ready` raises OutputError if the sidecar cannot be written; it is asked before a call is paid for. `alone` says
+    that the file holds no other conversation, so that what the sidecar knows can only be of this one.
     """
 
     key: str
     own: Entry | None
     candidates: tuple[Entry, ...]
     ready: Callable[[], None]
+    alone: bool = False

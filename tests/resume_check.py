@@ -307,82 +307,98 @@ def _claude_turns(body):
 
 
 def check_codex():
-    """Resume by rewrite and append, and once more what the client itself has then made of it."""
+    """Resume both layouts by rewrite and append, and once more what the client itself has then made of it."""
     tail = "Done with search in turn 13"
     again = "Done with cache in turn 113"
+    back = codex.record(13, 59, "event_msg", {"type": "thread_rolled_back", "num_turns": 1})
     with tempfile.TemporaryDirectory() as name:
         room = Path(name)
         for native in ("rewrite", "append"):
-            content = compacted(room / native, codex.long(14), codex.SAMPLE.file, native)
-            requests, written = resume_codex(room / f"{native}-home", content)
-            yield judged("Codex", native, requests, tail)
-            grown = codex.grown(written, 14)
-            content = compacted(room / f"{native}-again", grown, codex.SAMPLE.file, native)
-            requests, _ = resume_codex(room / f"{native}-again-home", content)
-            yield judged("Codex", f"{native}, resumed, {native}", requests, again)
+            for sample in codex.SAMPLES:
+                case = f"{native}, {sample.file.removesuffix('.jsonl')}"
+                place = room / case
+                content = compacted(place, sample.long(14), sample.file, native)
+                requests, written = resume_codex(place / "home", content)
+                yield judged("Codex", case, requests, tail)
+                content = compacted(place / "again", sample.grown(written, 14), sample.file, native)
+                requests, _ = resume_codex(place / "again-home", content)
+                yield judged("Codex", f"{case}, resumed, {native}", requests, again)
+            place = room / f"{native}, back"
+            content = compacted(place, codex.NEW.long(14) + codex.written([back]), codex.NEW.file, native)
+            requests, _ = resume_codex(place / "home", content)
+            yield judged("Codex", f"{native}, a turn taken back", requests, "Done with billing in turn 12")
 
 
 def resume_codex(home, content):
     """Resume a session in Codex; the requests that it sends, and the session as it then stands in its file."""
     program = installed("@openai/codex@0.171.0", "codex")
-    work, folder = home / "work", home / ".codex" / "sessions" / "2026" / "03" / "01"
+    work, folder = home / "work", home / ".codex" / "sessions" / "2026" / "11" / "30"
     work.mkdir(parents=True)
     folder.mkdir(parents=True)
-    session = folder / codex.SAMPLE.file
-    session.write_bytes(content.replace(b'"model_provider":"openai"', b'"model_provider":"stand-in"'))
+    session = folder / f"rollout-2026-11-30T09-00-00-{codex.SESSION}.jsonl"
+    session.write_bytes(content)
     with model(_codex_answer) as (address, asked):
-        settings = [
-            'model = "stand-in-1"', 'model_provider = "stand-in"', 'approval_policy = "never"',
-            'sandbox_mode = "read-only"', "check_for_update_on_startup = false",
-            "[analytics]", "enabled = false",
-            "[model_providers.stand-in]", 'name = "stand-in"', f'base_url = "{address}/v1"',
-            'wire_api = "responses"', "requires_openai_auth = false",
-        ]  # fmt: skip
-        (home / ".codex" / "config.toml").write_text("\n".join(settings))
-        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home / ".codex")}
-        command = [program, "exec", "--skip-git-repo-check", "resume", codex.META["id"], ASKED]
+        provider = codex.META["model_provider"]
+        (home / ".codex" / "config.toml").write_text(
+            f"""
+model = "stand-in-1"
+model_provider = "{provider}"
+approval_policy = "never"
+sandbox_mode = "read-only"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.{provider}]
+name = "stand-in"
+base_url = "{address}/v1"
+wire_api = "responses"
+requires_openai_auth = false
+"""
+        )
         done = subprocess.run(
-            command, check=False, cwd=work, env=environment, capture_output=True, text=True, timeout=180,
+            [program, "exec", "--skip-git-repo-check", "resume", codex.SESSION, ASKED],
+            check=False,
+            cwd=work,
+            env={"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home / ".codex")},
+            capture_output=True,
+            text=True,
+            timeout=180,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
     requests = [_codex_turns(body) for path, body in asked if path.endswith("/responses")]
     if not requests:
         print(done.stdout + done.stderr, file=sys.stderr)
-    return requests, session.read_bytes().replace(b'"model_provider":"stand-in"', b'"model_provider":"openai"')
+    return requests, session.read_bytes()
 
 
-def _codex_answer(_, __):
-    words = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
-    words |= {"content": [{"type": "output_text", "text": "OK", "annotations": []}]}
+def _codex_answer(_, body):
+    words = {"type": "output_text", "text": "OK", "annotations": []}
+    item = {"type": "message", "id": "msg_stand_in", "status": "completed", "role": "assistant", "content": [words]}
     usage = {"input_tokens": 1000, "output_tokens": 5, "total_tokens": 1005}
     usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
-    response = {"id": "resp_1", "object": "response", "status": "completed", "output": [words], "usage": usage}
+    answer = {"id": "resp_stand_in", "object": "response", "status": "completed", "model": body.get("model")}
     events: list[dict[str, object]] = [
-        {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}},
-        {"type": "response.output_item.done", "output_index": 0, "item": words},
-        {"type": "response.completed", "response": response},
+        {"type": "response.created", "response": answer | {"status": "in_progress", "output": []}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": answer | {"output": [item], "usage": usage}},
     ]
     lines = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]
     return "text/event-stream", "".join(lines).encode()
 
 
 def _codex_turns(body):
-    """Give the items of a request as turns: those of one side that follow each other are one."""
-    turns: list[Sent] = []
+    """Give the items of one speaker in a row as one turn: this API takes them in any order."""
+    turns = []
     for item in body["input"]:
-        kind = item["type"]
-        if kind == "reasoning":
-            continue
-        words = "\n".join(part.get("text", "") for part in item.get("content") or ()).strip()
-        role = "assistant" if item.get("role") == "assistant" or kind.endswith("_call") else "user"
-        calls = (item["call_id"],) if kind.endswith("_call") and "call_id" in item else ()
-        results = (item["call_id"],) if kind.endswith("_output") else ()
+        kind, ids = item["type"], (item.get("call_id", ""),)
+        role = "tool" if kind.endswith("_output") else item.get("role", "assistant")
+        text = "\n".join(part.get("text", "") for part in item.get("content") or [])
+        called = ids if kind in ("function_call", "custom_tool_call") else ()
+        one = Sent(role, text, called, ids if role == "tool" else ())
         if turns and turns[-1].role == role:
             last = turns.pop()
-            both = "\n".join(filter(None, (last.text, words)))
-            turns.append(Sent(role, both, last.calls + calls, last.results + results))
-        else:
-            turns.append(Sent(role, words, calls, results))
+            one = Sent(role, f"{last.text}\n{text}".strip(), last.calls + called, last.results + one.results)
+        turns.append(one)
     return turns
 
 
@@ -407,6 +423,12 @@ def check_pi():
                 content = compacted(room / f"{case}-again", pi.more_lines(written, 14), pi.SAMPLE.file, native)
                 requests, _ = resume_pi(room / f"{case}-again-home", content)
                 yield judged_pi(f"{case}, twice", requests, again)
+            # In this tail results are stubbed, so copies of it follow the mark.
+            case = f"append of version {version}, copies"
+            content = compacted(room / case, pi.lines(10, version), pi.SAMPLE.file, "append")
+            assert b'"compaction"' not in content.splitlines()[-1]
+            requests, _ = resume_pi(room / f"{case}-home", content)
+            yield judged_pi(case, requests, "Done with mailer in turn 9")
         for path in sorted(REAL_PI.glob("*.jsonl")):
             for native in ("rewrite", "append"):
                 yield _real_pi(room / f"{path.stem}-{native}", path, native)

@@ -1,4 +1,4 @@
-"""Whatever an endpoint does: is no transcript damaged, no failure a saving, and one line said on what to do?"""
+"""Whatever an endpoint does: is no transcript damaged, no failure a saving, and the user told what to do?"""
 
 import pytest
 

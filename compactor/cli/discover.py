@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import typer
 
-from compactor.console import aligned
+from compactor.console import aligned, json_lines
 from compactor.discover import Session, sessions
 from compactor.formats import FORMATS
 from compactor.tokenizer import tokenizer
+
+UNFOLDED = 8_192  # columns, so that a path, of at most 4,096 bytes on Linux, can be copied from the table
+_HEADINGS = ("tool", "changed", "messages", "tokens", "bytes", "session")
 
 Json = Annotated[bool, typer.Option("--json", help="JSON lines instead of a table.")]
 
@@ -27,10 +29,11 @@ def discover(*, json: Json = False) -> None:
     found = sessions(Path.home(), os.environ, tokenizer())
     if json:
         for session in found:
-            sys.stdout.buffer.write(orjson.dumps(_object(session), option=orjson.OPT_APPEND_NEWLINE))
+            sys.stdout.buffer.write(json_lines([_object(session)]))
         return
     rows = [_cells(session) for session in found]
-    print(aligned(("tool", "changed", "messages", "tokens", "bytes", "session"), rows) if rows else "no sessions found")
+    shown = aligned(_HEADINGS, rows, UNFOLDED) if rows else "no sessions found"
+    sys.stdout.buffer.write(f"{shown}\n".encode(sys.stdout.encoding, "backslashreplace"))
 
 
 def _object(session: Session) -> dict[str, object]:

@@ -62,7 +62,8 @@ class Result:
 class Message:
     """One message: its words, calls, results, reasoning, and what else a model is charged for.
 
-    `other` holds parts that are none of these, as compact JSON; `image_tokens` is a stated price in tokens.
+    `other` holds parts that are none of these, as compact JSON. `image_tokens` is a stated price in tokens, and so is
+    `sealed_tokens`: what a model is charged for that only it can read (reasoning that came encrypted).
     """
 
     role: Role
@@ -73,6 +74,7 @@ class Message:
     name: str = ""
     other: str = ""
     image_tokens: int = 0
+    sealed_tokens: int = 0
 
 
 class Opening(StrEnum):

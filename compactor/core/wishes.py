@@ -189,7 +189,8 @@ _NAME = re.compile(r"`[^`]+`|[A-Za-z0-9.-]*[_/\d][\w./-]*|[a-z]+[A-Z]\w*")
 
 
 def _names(rule: str) -> frozenset[str]:
-    return frozenset(m[0].strip("`.,") for m in _NAME.finditer(rule))
+    found = (m[0].strip("`.,") for m in _NAME.finditer(rule))
+    return frozenset(name for name in found if not name.isdecimal())  # figures alone say how many, or which message
 
 
 STEM_CHARS = 6  # "commit" and "comment" differ in them

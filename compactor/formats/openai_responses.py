@@ -1,8 +1,9 @@
 """Which conversations of OpenAI's Responses API does this file hold, and how are they written back?
 
-Items one a line or in an array, or one conversation a record: a request with `input`, or a response with `output`. An
-item of compaction is opaque; the API reads nothing before it, so items before it are no messages, and it is never
-replaced by a stub. There is no mark that others could write: a handoff is a message.
+Three layouts, told apart by content: one item a record; objects with `input`, `output` or both, which are requests and
+answers as they were logged; and an array of either. A compacted conversation is one with a handoff message in it. Of
+items that the API's own compaction has made void those that are not sent any more go when there is a new handoff; the
+compaction itself, and all records that are no items, stay byte for byte.
 """
 
 from __future__ import annotations
@@ -11,51 +12,36 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from compactor.core.messages import Conversation, Handoff, Kept
+from compactor.core.messages import Conversation
 from compactor.formats.answers import with_answers
 from compactor.formats.jsonbytes import elements, members, patched, rebuilt, whole
 from compactor.formats.openai_messages import MalformedError, compact
-from compactor.formats.order import arranged
-from compactor.formats.records import BARE, MISSING, brief
-from compactor.formats.responses_edits import handoff_bytes, kept_bytes
-from compactor.formats.responses_items import COMPACTIONS, ITEM_TYPES, Entry, bundled, item, kind_of
+from compactor.formats.records import MISSING, brief
+from compactor.formats.responses_edits import plan, words
+from compactor.formats.responses_items import is_item, is_own
+from compactor.formats.responses_turns import reading
 from compactor.formats.row import Fault, Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from compactor.core.messages import Message, Piece
+    from compactor.core.messages import Piece
+    from compactor.formats.jsonbytes import Span
     from compactor.formats.records import Record
-    from compactor.formats.responses_items import Item
+    from compactor.formats.responses_turns import Reading
     from compactor.formats.row import Row, Sheet
 
-LISTS = ("input", "output", BARE)
+_LISTS = ("input", "output")
 
 
 def detect(values: Sequence[Mapping[str, object]]) -> bool:
-    """Tell from the first objects of a file whether it holds items, or lists of them; calls of chat say it does not."""
-    if any("tool_calls" in value or value.get("role") == "tool" for value in values):
-        return False
-    return any(_is_item(one) for value in values for one in (_listed(value) or [value]))
+    """Tell from the first objects of a file whether it is ours: an item that no other API has."""
+    return any(is_own(value) or any(is_own(one) for one in _listed(value) if isinstance(one, dict)) for value in values)
 
 
-def _is_item(value: object) -> bool:
-    """Tell items from messages of other APIs: by their type, and for messages by the type of their parts."""
-    if not isinstance(value, dict) or value.get("type") not in ITEM_TYPES:
-        return False
-    if value["type"] == "message":
-        content = value.get("content")
-        return isinstance(value.get("role"), str) and isinstance(content, str | list)
-    if value["type"] in COMPACTIONS:
-        return isinstance(value.get("encrypted_content"), str)
-    if value["type"] == "reasoning":
-        return isinstance(value.get("summary", value.get("content")), list)
-    return True
-
-
-def _listed(value: Mapping[str, object]) -> list[object] | None:
-    found = (value.get(key) for key in LISTS)
-    return next((listed for listed in found if isinstance(listed, list)), None)
+def _listed(value: Mapping[str, object]) -> list[object]:
+    lists = [value.get(key) for key in _LISTS]
+    return [one for listed in lists if isinstance(listed, list) for one in listed]
 
 
 def read(records: Iterable[Record], name: str, sheet: Sheet) -> Iterator[Row]:
@@ -64,13 +50,13 @@ def read(records: Iterable[Record], name: str, sheet: Sheet) -> Iterator[Row]:
     rest = iter(records)
     for record in rest:
         ahead.append(record)
-        if record.value is not MISSING and _listed(record.value) is not None:
-            yield from (_items_line(r, name) for r in chain(ahead, rest))
+        if record.value is not MISSING and any(isinstance(record.value.get(key), list) for key in _LISTS):
+            yield from (_exchange(r, name) for r in chain(ahead, rest))
             return
-        if record.value is not MISSING and kind_of(record.value) in ITEM_TYPES:
+        if record.value is not MISSING and is_item(record.value):
             break
     if ahead:
-        yield _item_lines(tuple(chain(ahead, rest)), name, sheet)
+        yield _sequence(tuple(chain(ahead, rest)), name, sheet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +64,7 @@ class ItemLines:
     """A whole file, one item a record."""
 
     records: tuple[Record, ...]
-    entries: tuple[Entry | None, ...]
+    reading: Reading
     conversation: Conversation | None
     faults: tuple[Fault, ...]
     sheet: Sheet
@@ -89,129 +75,145 @@ class ItemLines:
         return self.sheet.raw(self.records)
 
     def render(self, pieces: Sequence[Piece]) -> bytes:
-        """Write the file with `pieces` for its messages."""
-        messages = self.conversation.messages if self.conversation else ()
+        """Write the file with `pieces` for its messages; records that are none stay among their neighbours."""
         raws = [record.raw for record in self.records]
-        return self.sheet.write(self.records, chosen(raws, self.entries, pieces, messages))
+        chosen = _chosen(raws, self.reading, pieces)
+        return self.sheet.write(self.records, [(origin, raw) for _, origin, raw in chosen])
 
 
 @dataclass(frozen=True, slots=True)
-class ItemsLine:
-    """One record that holds a list of items under `key`."""
+class Exchange:
+    """One record that holds a whole conversation; `items` are the places of its items, `lists` those of the lists."""
 
     raw: bytes
     conversation: Conversation | None = None
     faults: tuple[Fault, ...] = ()
-    entries: tuple[Entry | None, ...] = ()
-    key: str = BARE
+    reading: Reading = reading(())
+    items: tuple[Span, ...] = ()
+    lists: tuple[Span, ...] = ()
 
     def render(self, pieces: Sequence[Piece]) -> bytes:
-        """Write the record with `pieces` for its messages; nothing but the list of items changes."""
+        """Write the record with `pieces` for its messages; nothing but its lists of items changes."""
         if self.conversation is None:
             return self.raw
-        span = whole(self.raw) if self.key == BARE else members(self.raw, whole(self.raw))[self.key]
-        raws = [element.of(self.raw) for element in elements(self.raw, span)]
-        places = chosen(raws, self.entries, pieces, self.conversation.messages)
-        return patched(self.raw, [(span, rebuilt(self.raw, span, places))])
+        chosen = _chosen([span.of(self.raw) for span in self.items], self.reading, pieces)
+        patches = []
+        begin = 0
+        for place in self.lists:
+            stop = begin + sum(place.start <= span.start < place.stop for span in self.items)
+            mine = [
+                (None if origin is None else origin - begin, raw) for at, origin, raw in chosen if begin <= at < stop
+            ]
+            patches.append((place, _list(self.raw, place, mine)))
+            begin = stop
+        return patched(self.raw, patches)
 
 
-def chosen(
-    raws: Sequence[bytes], entries: Sequence[Entry | None], pieces: Sequence[Piece], messages: Sequence[Message]
-) -> list[tuple[int | None, bytes]]:
-    """Give the items that stay and the new one, in order: (ordinal of the original, bytes)."""
-    found: list[tuple[int | None, bytes | None]] = []
-    for origin, piece in arranged([entry.index if entry else None for entry in entries], pieces):
-        if origin is None and isinstance(piece, Handoff):
-            found.append((None, handoff_bytes(piece)))
-        elif origin is not None:
-            entry = entries[origin]
-            if entry and isinstance(piece, Kept):
-                found.append((origin, kept_bytes(raws[origin], entry, messages[entry.index], piece)))
-            else:
-                found.append((origin, raws[origin]))
-    return [(origin, raw) for origin, raw in found if raw is not None]
+def _list(raw: bytes, place: Span, chosen: Sequence[tuple[int | None, bytes]]) -> bytes:
+    """Write a list of items, or the words that stand for one."""
+    if raw[place.start : place.start + 1] == b"[":
+        return rebuilt(raw, place, chosen)
+    return place.of(raw) if any(origin == 0 for origin, _ in chosen) else b"[" + b",".join(r for _, r in chosen) + b"]"
 
 
-def _item_lines(records: tuple[Record, ...], name: str, sheet: Sheet) -> ItemLines:
-    read_items: list[Item | Fault | None] = []
-    for record in records:
-        where = f"{name}:{record.line}"
-        if record.value is MISSING:
-            read_items.append(Fault(where, record.problem) if record.problem else None)
-            continue
-        try:
-            read_items.append(item(record.value))
-        except MalformedError as error:
-            read_items.append(Fault(f"{where}: {error.path}", error.what))
-    values = [None if record.value is MISSING else record.value for record in records]
-    messages, entries, gaps = laid_out(read_items, values)
-    faults = tuple(one for one in read_items if isinstance(one, Fault))
-    conversation = Conversation(messages, "", gaps, name) if messages else None
-    return ItemLines(records, entries, conversation, faults, sheet)
+def _chosen(raws: Sequence[bytes], found: Reading, pieces: Sequence[Piece]) -> list[tuple[int, int | None, bytes]]:
+    """Lay out what stays: where it stands among the originals, its own ordinal (None for the handoff), its bytes."""
+    what = plan(found.turns, raws, pieces)
+    chosen: list[tuple[int, int | None, bytes]] = []
+    for n, raw in enumerate(raws):
+        if n == what.at and what.handoff:
+            chosen.append((n, None, words(what.handoff.role, what.handoff.text)))
+        new = what.items.get(n, raw)
+        if new is not None and not (what.handoff and n in found.lapsed):
+            chosen.append((n, n, new))
+    return chosen
 
 
-def laid_out(
-    found: Sequence[Item | Fault | None], values: Sequence[Mapping[str, object] | None]
-) -> tuple[tuple[Message, ...], tuple[Entry | None, ...], frozenset[int]]:
-    """Join items into messages from the newest compaction on; also the messages after which something is unreadable."""
-    marks = [n for n, value in enumerate(values) if value is not None and kind_of(value) in COMPACTIONS]
-    start = marks[-1] if marks else 0
-    standing = [None if n < start or isinstance(one, Fault) else one for n, one in enumerate(found)]
-    messages, entries = bundled(standing)
-    gaps: set[int] = set()
-    last = -1
-    for one, entry in zip(found, entries, strict=True):
-        last = entry.index if entry else last
-        if isinstance(one, Fault):
-            gaps.add(last)
-    return with_answers(messages), entries, frozenset(gaps)
+def _sequence(records: tuple[Record, ...], name: str, sheet: Sheet) -> ItemLines:
+    values = [r.value if r.value is not MISSING and is_item(r.value) else None for r in records]
+    found = reading(values)
+    faults: list[Fault] = []
+    faulty: list[int] = []
+    for n, record in enumerate(records):
+        problem = found.bad.get(n)
+        if record.problem or problem:
+            where = f"{name}:{record.line}"
+            faults.append(Fault(f"{where}: {problem.path}", problem.what) if problem else Fault(where, record.problem))
+            faulty.append(n)
+    return ItemLines(records, found, conversation_of(found, faulty, name), tuple(faults), sheet)
 
 
-def _items_line(record: Record, name: str) -> ItemsLine:
+def conversation_of(found: Reading, faulty: Sequence[int], name: str, preamble: str = "") -> Conversation | None:
+    """Make the conversation of what was read; `faulty` are the ordinals of what was not. None without messages."""
+    if not found.turns:
+        return None
+    starts = [min(turn.items) for turn in found.turns]
+    gaps = frozenset(max((i for i, start in enumerate(starts) if start < n), default=-1) for n in faulty)
+    messages = with_answers(tuple(turn.message for turn in found.turns))
+    return Conversation(messages, "\n".join(filter(None, (preamble, found.preamble))), gaps, name)
+
+
+def _exchange(record: Record, name: str) -> Exchange:
     where = f"{name}:{record.line}"
     if record.value is MISSING:
-        return ItemsLine(record.raw, faults=(Fault(where, record.problem),) if record.problem else ())
-    key = next((key for key in LISTS if isinstance(record.value.get(key), list)), None)
+        return Exchange(record.raw, faults=(Fault(where, record.problem),) if record.problem else ())
+    spans, lists, values = _items(record)
     try:
-        if key is None:
-            what = f"missing; there is {', '.join(record.value) or 'nothing'}"
-            raise MalformedError("$.input", what)  # noqa: TRY301 - reported like all the others
-        listed = record.value[key]
-        found = [_element(value, f"${f'.{key}' if key else ''}[{n}]") for n, value in enumerate(_list(listed))]
+        found = _readable([_checked(value, path) for path, value in values], [path for path, _ in values])
         preamble = _preamble(record.value)
     except MalformedError as error:
-        return ItemsLine(record.raw, faults=(Fault(f"{where}: {error.path}", error.what),))
-    values = [value for value in _list(listed) if isinstance(value, dict)]
-    messages, entries, gaps = laid_out(found, values)
-    return ItemsLine(record.raw, Conversation(messages, preamble, gaps, where), (), entries, key)
+        return Exchange(record.raw, faults=(Fault(f"{where}: {error.path}", error.what),))
+    return Exchange(record.raw, conversation_of(found, (), where, preamble), (), found, spans, lists)
 
 
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+def _readable(values: Sequence[Mapping[str, object]], paths: Sequence[str]) -> Reading:
+    """Read all items of a record, each with its path, or none: faults are told one a record."""
+    found = reading(values)
+    for n, error in sorted(found.bad.items()):
+        raise MalformedError(paths[n] + error.path.removeprefix("$"), error.what)
+    return found
 
 
-def _element(value: object, path: str) -> Item | None:
+def _items(record: Record) -> tuple[tuple[Span, ...], tuple[Span, ...], list[tuple[str, object]]]:
+    """Find the items of a record: their places, those of the lists, and each with its path; words are one item."""
+    raw, value = record.raw, {} if record.value is MISSING else record.value
+    places = members(raw, whole(raw))
+    spans: list[Span] = []
+    lists: list[Span] = []
+    values: list[tuple[str, object]] = []
+    for key in _LISTS:
+        listed = value.get(key)
+        if isinstance(listed, list):
+            spans += elements(raw, places[key])
+            values += [(f"$.{key}[{n}]", one) for n, one in enumerate(listed)]
+        elif isinstance(listed, str) and key == "input":
+            spans.append(places[key])
+            values.append((f"$.{key}", {"role": "user", "content": listed}))
+        else:
+            continue
+        lists.append(places[key])
+    return tuple(spans), tuple(lists), values
+
+
+def _checked(value: object, path: str) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise MalformedError(path, f"{brief(value)} is not an object")
-    try:
-        return item(value)
-    except MalformedError as error:
-        raise MalformedError(path + error.path.removeprefix("$"), error.what) from None
+    if not is_item(value):
+        raise MalformedError(f"{path}.type", "missing")
+    return value
 
 
 def _preamble(value: Mapping[str, object]) -> str:
-    """Give what a request says beside its items: the instructions, as text, and the tools, as JSON."""
-    told = value.get("instructions")
-    tools = value.get("tools")
+    """Give what a model is charged for beside the items: instructions and tool schemas."""
+    said, tools = value.get("instructions"), value.get("tools")
     schemas = compact(tools, "$.tools") if isinstance(tools, list) and tools else ""
-    return "\n".join(filter(None, (told if isinstance(told, str) else "", schemas)))
+    return "\n".join(filter(None, (said if isinstance(said, str) else "", schemas)))
 
 
 FORMAT = Format(
     name="openai-responses",
     title="OpenAI Responses",
-    expects='items ({"type": "message" or "function_call" or ...}) one a line or in an array, or under "input" or '
-    '"output"',
+    expects='one item a line ({"type": "function_call", "call_id": ...}), or objects with "input" or "output" items',
     detect=detect,
     read=read,
 )

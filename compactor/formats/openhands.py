@@ -168,5 +168,4 @@ FORMAT = Format(
     detect=detect,
     read=read,
     mark="Condensation",
-    resumes="OpenHands",
 )

@@ -145,13 +145,19 @@ class Session:
         turn = self.turns[piece.index]
         return edits.kept_bytes(self.records[turn.record].raw, turn.message, piece)
 
-    def _parts(self, pieces: Sequence[Piece]) -> tuple[Handoff | None, int, set[int]]:
-        """Find the handoff, the first record of the tail after it, and all records after the first change."""
+    def _parts(self, pieces: Sequence[Piece]) -> tuple[Handoff | None, int, frozenset[int]]:
+        """Find the handoff, the first record of the tail after it, and all of the path from the first change on."""
         handoff = next((piece for piece in pieces if isinstance(piece, Handoff)), None)
         after = pieces[pieces.index(handoff) + 1 :] if handoff else pieces
-        start = next((self.turns[p.index].record for p in after if isinstance(p, Kept)), 0)
-        first = next((n for n, piece in enumerate(pieces) if piece != Kept(n)), len(pieces))
-        return handoff, start, {self.turns[p.index].record for p in pieces[first:] if isinstance(p, Kept)}
+        start = self._first(after)
+        changed = [piece for n, piece in enumerate(pieces) if piece != Kept(n)]
+        first = start if handoff else self._first(changed)
+        path = self.tree.path
+        return handoff, start, frozenset(path[path.index(first) :] if first in path else ())
+
+    def _first(self, pieces: Iterable[Piece]) -> int:
+        """Give the record of the first message of `pieces`, -1 if there is none."""
+        return next((self.turns[piece.index].record for piece in pieces if isinstance(piece, Kept)), -1)
 
     def _order(self, lost: frozenset[int]) -> list[int]:
         """Put what stays into the order of the file; the end of the path leads and so comes after all branches."""

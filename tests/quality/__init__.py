@@ -1,6 +1,6 @@
 """How much of a conversation survives its compaction, at which size? Run as `python -m tests.quality`.
 
-Offline and deterministic. What is looked for (the probes) is taken from the transcripts by patterns that stand here,
-not by compactor's; it is fixed before anything is compacted. Seeds 1 to 9 were used while the rules were made; what
-is reported uses seeds from 21 on. The fifteen constraints of part c are all that there are: they have been seen.
+Offline and deterministic. Everything goes through the entry that a run uses (`compactor.attempt.compact_row`): bytes
+in, bytes out, read back as a model would read them. What is looked for (the probes) is taken from the raw records by
+patterns that stand here, not by compactor's, and is fixed before anything is compacted.
 """

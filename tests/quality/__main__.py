@@ -1,24 +1,46 @@
-"""Print the tables: `python -m tests.quality [a] [b] [c] [d]`."""
+"""Print the tables: `python -m tests.quality [--part a] [--seed N | --tune] [--json FILE]`."""
 
-import sys
+from __future__ import annotations
 
-from tests.quality import drift, kit, real, rules
+import argparse
+import json
+import time
+from pathlib import Path
 
-PARTS = {
-    "a": ("Real compactions at equal size (survival in %, by family)", real.report),
-    "b": ("Compaction conformance kit 0.8.0", kit.report),
-    "c": ("Side constraints of COMPINT", rules.report),
-    "d": ("Growth, drift and languages", drift.report),
-}
+from tests.quality import arms, drift, kit, languages, real, rules
+from tests.quality.seeds import FIRST_REPORTED, REPORTING, TUNING, Seeds
+from tests.quality.tables import as_json, as_text
+
+PARTS = {"a": real, "b": kit, "c": rules, "d": drift, "e": languages}
+
+
+def chosen():
+    """Read the command line."""
+    options = argparse.ArgumentParser(prog="python -m tests.quality", description=__doc__)
+    options.add_argument("--part", action="append", choices=PARTS, help="only this part (may be repeated)")
+    options.add_argument("--seed", type=int, help=f"this seed alone; below {FIRST_REPORTED} it is one for tuning")
+    options.add_argument("--tune", action="store_true", help="the tuning seeds and probes, with what was lost")
+    options.add_argument("--json", type=Path, help="write the tables here, too")
+    options.add_argument("--base-url", help="an endpoint: adds a real model to part a")
+    options.add_argument("--model", default="gpt-4o-mini", help="its model")
+    return options.parse_args()
 
 
 def main():
     """Print the parts that are named, or all."""
-    for part in [name for name in sys.argv[1:] if name in PARTS] or PARTS:
-        title, report = PARTS[part]
-        print(f"{part}. {title}\n", flush=True)
-        report()
-        print(flush=True)
+    given = chosen()
+    seeds = Seeds((given.seed,)) if given.seed is not None else TUNING if given.tune else REPORTING
+    models = [(f"{given.model} + ledger", arms.endpoint(given.base_url, given.model))] if given.base_url else []
+    found = []
+    for part in given.part or PARTS:
+        start = time.perf_counter()
+        tables = PARTS[part].table(seeds, models) if part == "a" else PARTS[part].table(seeds)
+        found += tables
+        print("\n\n".join(map(as_text, tables)))
+        print(f"(part {part}, seeds {seeds.numbers}, {time.perf_counter() - start:.0f} s)\n", flush=True)
+    if given.json:
+        content = {"seeds": seeds.numbers, "tables": [as_json(one) for one in found]}
+        given.json.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,131 +1,134 @@
-"""Parts d and e: growth, drift and languages. What is there of round 1 at round 10, in how large a summary?
+"""Part d: growth and drift. What is there of round 1 at round 10, in how large a summary, and is its state right?
 
-The conversations are written here from a seed; each round the user sets a rule, something is decided and finished, and
-one todo item moves on. Rules are said in five languages, in wordings that no test of compactor's uses.
+After every round the conversation is compacted anew: either into another file, with what the sidecar knows, or in its
+own place, where the handoff of the last time is all that is left of it.
 """
 
 from __future__ import annotations
 
-import json
-import random
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
 
-from compactor.core.finish import finish
-from compactor.core.merge import merged
-from compactor.core.messages import Call, Conversation, Message, Result, Role
+from compactor.core.handoff import read
 from compactor.core.plan import make_plan
 from compactor.core.settings import Settings, Trigger
-from compactor.core.state import Entry, extended
-from compactor.core.summary import Summary, render
-from compactor.core.verify import result_messages
+from compactor.core.summary import render
 from tests.quality import arms
+from tests.quality.phrases import LANGUAGES
+from tests.quality.tables import Share, Table
+from tests.quality.talk import ROUNDS, WAITING, Story, as_file
+from tests.standin import Standin
 
-ROUNDS = 10
-SETTINGS = Settings(context_window=32_000, tail_tokens=1_500, trigger_mode=Trigger.FORCE)
-THINGS = ("ledger", "beacon", "orchard", "turbine", "harbour", "lantern", "quarry", "saddle", "meadow", "chimney")
-RULES = {
-    "English": "Please never rename anything in the {} package without checking with me.",
-    "German": "Bitte ändere an der Datei {} niemals etwas, ohne mich vorher zu fragen.",
-    "Spanish": "A partir de ahora no toques nunca la carpeta {} sin avisarme.",
-    "Chinese": "从现在开始，没有我的同意不要修改 {} 模块。",
-    "Japanese": "今後は確認なしに {} モジュールを変更しないでください。",
-}
-DECISIONS = {
-    "English": "I chose {} over the old store because it survives a restart.",
-    "German": "Ich habe mich für {} entschieden, weil es einen Neustart übersteht.",
-    "Spanish": "Elegí {} porque sobrevive a un reinicio.",
-    "Chinese": "因为重启后数据仍在，所以选择了 {}。",
-    "Japanese": "再起動しても残るため、{} を選びました。",
-}
+# All that a round says is in the middle: the tail is the wait at its end.
+SETTINGS = Settings(context_window=32_000, tail_messages=WAITING, protect_first=1, trigger_mode=Trigger.FORCE)
 
 
-@dataclass(frozen=True)
-class Said:
-    """What one round says that has to stay: a rule and a decision, and the path that was worked on."""
-
-    rule: str
-    decision: str
-    path: str
+BARS = "bars: 100 in every column, without the sidecar too"
 
 
-def turns(number, seed, language):
-    """Write one round: messages, and what of them has to stay."""
-    dice = random.Random(f"{seed}/{number}/{language}")
-    thing = f"{THINGS[number % len(THINGS)]}_{dice.randrange(100, 999)}"
-    said = Said(RULES[language].format(thing), DECISIONS[language].format(f"store_{dice.randrange(100, 999)}"),
-                f"src/{thing}/main.py")  # fmt: skip
-    items = [{"content": f"step {n}", "status": _status(n, number)} for n in range(ROUNDS)]
-    noise = "\n".join(f"{dice.randrange(10**9):09d} {thing} line {n}" for n in range(60))
-    calls = (
-        Call(f"a{number}", "Edit", json.dumps({"file_path": said.path})),
-        Call(f"b{number}", "TodoWrite", json.dumps({"todos": items})),
-        Call(f"c{number}", "Bash", json.dumps({"command": f"cat logs/{thing}.log"})),
-    )
-    return (
-        Message(Role.USER, f"{said.rule} Look at {thing} next."),
-        Message(Role.ASSISTANT, said.decision, calls),
-        *(Message(Role.TOOL, results=(Result(c.id, noise if c.name == "Bash" else "ok"),)) for c in calls),
-        Message(
-            Role.ASSISTANT, f"The work on {thing} is finished, {dice.randrange(10, 99)} tests pass. {_prose(dice)}"
-        ),
-    ), said
+class Way(StrEnum):
+    """Where the results go."""
+
+    BESIDE = "another file, sidecar"
+    IN_PLACE = "in place, sidecar lost"
 
 
-def _prose(dice):
-    """Write what assistants fill their answers with."""
-    ways = ("reads", "checks", "sorts", "copies", "writes", "locks", "counts", "parses")
-    return " ".join(
-        f"Function part_{dice.randrange(1_000)} {dice.choice(ways)} {dice.randrange(2, 90)} records of the "
-        f"{dice.choice(THINGS)} and hands them to part_{dice.randrange(1_000)}."
-        for _ in range(24)
-    )
+@dataclass
+class Found:
+    """What came of ten rounds, over some stories."""
+
+    first: Share = field(default_factory=Share)
+    rules: Share = field(default_factory=Share)
+    decisions: Share = field(default_factory=Share)
+    paths: Share = field(default_factory=Share)
+    revoked: Share = field(default_factory=Share)
+    finished: Share = field(default_factory=Share)
+    active: Share = field(default_factory=Share)
+    within: Share = field(default_factory=Share)
+    sizes: list[list[int]] = field(default_factory=list)
+
+    def judge(self, story, made, name):
+        """Look for everything that was said in what is left, and for each state in its section."""
+        text, notes = made.text, read(made.handoff).summary
+        first = story.said[0]
+        for what in (first.rule, first.decision, first.path):
+            self.first.add(what in text, f"{name}: round 1: {what}")
+        for said in story.standing():
+            self.rules.add(said.rule in text, f"{name}: rule: {said.rule}")
+        for said in story.said:
+            self.decisions.add(said.decision in text, f"{name}: decision: {said.decision}")
+            self.paths.add(said.path in text, f"{name}: path: {said.path}")
+        for said in story.revoked():
+            standing = "\n".join(notes["constraints"])
+            self.revoked.add(said.rule not in standing, f"{name}: taken back, and still listed: {said.rule}")
+        active = [line.rstrip().replace('"', "") for line in (*notes["in_progress"], *notes["next_steps"])]
+        listed = {n for n in range(ROUNDS + 2) if any(re.search(rf"step {n}(?!\d)", line) for line in active)}
+        begun = len(story.said)
+        for n in range(begun):
+            self.finished.add(n not in listed, f"{name}: finished, listed as active: step {n}")
+        self.active.add(begun in listed, f"{name}: begun, not listed as active: step {begun}")
 
 
-def _status(item, number):
-    return "completed" if item <= number else "in_progress" if item == number + 1 else "pending"
+def rounds(story, way, summarizer=None):
+    """Compact after every round; yield (result, tokens of the summary, its ceiling)."""
+    entry, content = None, b""
+    for _ in range(ROUNDS):
+        before = len(story.messages)
+        story.go_on()
+        new = as_file(story.messages[before:] if content else story.messages)
+        content = content + new if way is Way.IN_PLACE else as_file(story.messages)
+        row = arms.read(content, "chat.jsonl")
+        plan = make_plan(row.conversation, (entry,) if entry else (), SETTINGS, arms.COUNT)
+        made = arms.compact(row, SETTINGS, summarizer, entry)
+        if way is Way.BESIDE:
+            entry = made.entry or entry
+        else:
+            content = made.content
+        if plan.request:
+            yield made, arms.COUNT(render(read(made.handoff).summary)), plan.request.ceiling
 
 
-def grown(seed, languages, rounds=ROUNDS):
-    """Compact a growing conversation; give what was said, the summaries, their ceilings, and all text at the end."""
-    talk, said, entry, summaries, ceilings = (Message(Role.SYSTEM, "You are careful."),), [], Entry("0" * 16), [], []
-    for number in range(rounds):
-        new, kept = turns(number, seed, languages[number % len(languages)])
-        talk += new
-        said.append(kept)
-        ending = (Message(Role.USER, f"Go on with round {number}."), Message(Role.ASSISTANT, "I do."))
-        plan = make_plan(Conversation((*talk, *ending)), (entry,), SETTINGS, arms.COUNT)
-        if plan.request is None:
-            continue
-        result = finish(plan, merged(plan.request, Summary({}), arms.COUNT), {}, SETTINGS, arms.COUNT)
-        entry = extended(entry, result.generation)
-        summaries.append(result.generation.notes.summary)
-        ceilings.append(plan.request.ceiling)
-    after = result_messages(plan.conversation, result.pieces)
-    return said, summaries, ceilings, arms.text_of(after)
+def measure(seeds, way, languages, summarizer=None):
+    """Ten rounds for every seed in every language."""
+    found = Found()
+    for seed in seeds.numbers:
+        for language in languages:
+            story = Story(seeds, seed, language)
+            steps = list(rounds(story, way, summarizer))
+            for _, size, ceiling in steps:
+                found.within.add(size <= ceiling, f"{language} {seed}: {size} tokens where {ceiling} are allowed")
+            found.sizes.append([size for _, size, _ in steps])
+            found.judge(story, steps[-1][0], f"{language} {seed}")
+    return found
 
 
-def drift(seed, languages):
-    """Give the shares of rules, decisions and paths of all rounds that are there at the end, and whether it fits."""
-    said, summaries, ceilings, text = grown(seed, languages)
-    sizes = [arms.COUNT(render(summary)) for summary in summaries]
-    active = "\n".join(summaries[-1]["in_progress"] + summaries[-1]["next_steps"])
-    return {
-        "rules": sum(s.rule in text for s in said) / len(said),
-        "decisions": sum(s.decision in text for s in said) / len(said),
-        "paths": sum(s.path in text for s in said) / len(said),
-        "largest": max(sizes),
-        "within": all(size <= ceiling for size, ceiling in zip(sizes, ceilings, strict=True)),
-        "finished listed as active": sum(f"] step {n}" in active for n in range(len(said) - 1)),
-    }
-
-
-def report(seeds=range(21, 26)):
-    """Print a line for all languages together, and one for each."""
-    for name, languages in {"all languages": list(RULES), **{language: [language] for language in RULES}}.items():
-        found = [drift(seed, languages) for seed in seeds]
-        shares = ", ".join(f"{k} {sum(f[k] for f in found) / len(found):.1%}" for k in ("rules", "decisions", "paths"))
-        wrong = sum(f["finished listed as active"] for f in found)
-        fits = "yes" if all(f["within"] for f in found) else "NO"
-        largest = max(f["largest"] for f in found)
-        print(f"{name}: after {ROUNDS} rounds {shares}; at most {largest:,} tokens, within the ceiling: {fits}; "
-              f"finished items listed as active: {wrong}")  # fmt: skip
+def table(seeds):
+    """Part d as a table."""
+    rows, notes, lost = [], [BARS], []
+    with Standin() as standin:
+        arm = {"extractive": None, "stand-in model + ledger": arms.endpoint(standin.url)}
+        for name, summarizer in arm.items():
+            for way in Way:
+                languages = LANGUAGES if summarizer is None else ["English"]
+                one = measure(seeds, way, languages, summarizer)
+                shares = (
+                    one.first,
+                    one.rules,
+                    one.decisions,
+                    one.paths,
+                    one.revoked,
+                    one.finished,
+                    one.active,
+                    one.within,
+                )
+                rows.append((f"{name}, {way}", *shares, max(map(max, one.sizes))))
+                means = [round(sum(sizes) / len(sizes)) for sizes in zip(*one.sizes, strict=False)]
+                notes.append(f"{name}, {way}: tokens of the summary by round: {means}")
+                lost += [f"{name}, {way}: {line}" for s in shares for line in s.lost]
+    headings = (
+        "arm", "round 1", "rules", "decisions", "paths", "revoked gone", "finished right", "active right", "in ceiling",
+        "largest",
+    )  # fmt: skip
+    title = f"d. Growth and drift: what is there after {ROUNDS} rounds, in %"
+    return [Table(title, headings, tuple(rows), tuple(notes), tuple(lost) if seeds.tuning else ())]

@@ -1,141 +1,168 @@
-"""Part a: real compactions. What survives in as many characters as the tool's own summary took?"""
+"""Part a: real compactions. What survives in our result at the size of the summary that the tool itself wrote?"""
 
 from __future__ import annotations
 
-import json
-import re
-from io import BytesIO
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from compactor.formats import rows
 from tests.quality import arms
+from tests.quality.probes import FAMILIES, claude_code, frozen, loaded, pi, plain, there
+from tests.quality.tables import Share, Table
+from tests.standin import Standin
 
-FOLDER = Path(__file__).resolve().parents[3] / "shared" / "transcripts" / "claude-code"
-LEAST_SUMMARY = 3_000  # characters; shorter ones are tests of the tool
-FAMILIES = ("edited", "read", "command", "hash", "number", "rule", "error")
-_HASH = r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,12}\b"
-_RULE = re.compile(r"\b(?:never|always|must|don't|do not|only|make sure|should)\b", re.IGNORECASE)
-
-
-def sessions():
-    """Yield (name, bytes before a compaction, the records in them, the tool's own summary)."""
-    for path in sorted(FOLDER.glob("*.jsonl")) if FOLDER.is_dir() else ():
-        start, lines = 0, path.read_bytes().splitlines(keepends=True)
-        records = [_loaded(line) for line in lines]
-        for n, record in enumerate(records):
-            if not record.get("isCompactSummary"):
-                continue
-            end = next((k for k in range(n, start, -1) if records[k].get("subtype") == "compact_boundary"), n)
-            summary = _text(record["message"]["content"])
-            if len(summary) >= LEAST_SUMMARY:
-                yield f"{path.stem[:8]}-{n}", b"".join(lines[start:end]), records[start:end], summary
-            start = n + 1
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "transcripts"
+NATIVE = "native summary"
+BARS = "bars: extractive 85 in all and no family below native; stage 1 at most 43 % of the text with 94"
+LEAST_SUMMARY = 3_000  # characters; shorter ones came from a fake model
 
 
-def _loaded(line):
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+@dataclass(frozen=True)
+class Piece:
+    """What stood before a compaction: its bytes, its probes by family, and the summary that its tool wrote."""
+
+    name: str
+    content: bytes
+    probes: dict[str, list[str]]
+    native: str
 
 
-def _text(content):
-    if isinstance(content, str):
-        return content
-    return "".join(block.get("text", "") for block in content or () if isinstance(block, dict))
+def pieces():
+    """Every real compaction among the shared transcripts."""
+    found = []
+    for path in sorted((SHARED / "claude-code").glob("*.jsonl")):
+        found += _claude_code(path)
+    path = SHARED / "pi" / "before-compaction.jsonl"
+    return [*found, *(_pi(path) if path.is_file() else ())]
 
 
-def probes(records):
-    """Give what is looked for, by family, as the records hold it."""
-    found = {family: [] for family in FAMILIES}
+def _claude_code(path):
+    lines = path.read_bytes().splitlines(keepends=True)
+    records = [loaded(line) for line in lines]
+    start = 0
+    for n, record in enumerate(records):
+        if not record.get("isCompactSummary"):
+            continue
+        end = n - 1 if records[n - 1].get("subtype") == "compact_boundary" else n
+        content = record["message"]["content"]
+        native = content if isinstance(content, str) else "".join(b.get("text", "") for b in content)
+        if len(native) >= LEAST_SUMMARY:
+            before = records[start:end]
+            cwd = next((r["cwd"] for r in before if r.get("cwd")), "")
+            probes = frozen(claude_code(before), cwd)
+            yield Piece(f"claude-code {path.stem[:8]}", b"".join(lines[start:end]), probes, native)
+        start = n + 1
+
+
+def _pi(path):
+    lines = path.read_bytes().splitlines(keepends=True)
+    records = [loaded(line) for line in lines]
+    start = 1
     for record in records:
-        content = (record.get("message") or {}).get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
-        for block in blocks:
-            if isinstance(block, dict):
-                _probe(record, block, found)
-    distinct = {family: list(dict.fromkeys(values)) for family, values in found.items()}
-    return {**distinct, "command": distinct["command"][-10:], "error": distinct["error"][-5:]}
+        if record.get("type") != "compaction":
+            continue
+        stop = record["firstKeptEntryIndex"]
+        span = [n for n in range(start, stop) if records[n].get("type") != "compaction"]
+        probes = frozen(pi(records[n] for n in span), records[0]["cwd"])
+        yield Piece(f"pi {start}-{stop}", lines[0] + b"".join(lines[n] for n in span), probes, record["summary"])
+        start = stop
 
 
-def _probe(record, block, found):
-    kind, given = block.get("type"), block.get("input") or {}
-    if record.get("type") == "assistant" and kind == "tool_use":
-        if block["name"] in ("Edit", "Write", "MultiEdit", "NotebookEdit"):
-            found["edited"] += [given["file_path"]] if given.get("file_path") else []
-        elif block["name"] == "Read":
-            found["read"] += [given["file_path"]] if given.get("file_path") else []
-        elif block["name"] == "Bash":
-            found["command"] += [given["command"]] if given.get("command") else []
-    elif record.get("type") == "assistant" and kind == "text":
-        found["number"] += re.findall(r"\b\d+(?:\.\d+)? [a-z]{4,}\b", block["text"])
-        found["hash"] += re.findall(_HASH, block["text"])
-    elif record.get("type") == "user" and not record.get("isMeta") and kind == "text":
-        sentences = re.split(r"(?<=[.!?])\s+|\n", block["text"][:3_000])
-        told = [s.strip() for s in sentences if _RULE.search(s)]
-        found["rule"] += [s for s in told if 15 < len(s) < 200 and not s.endswith("?")]
-    elif record.get("type") == "user" and kind == "tool_result":
-        text = _text(block.get("content"))
-        found["hash"] += re.findall(r"^\[\S+ ([0-9a-f]{7,12})\]", text, re.MULTILINE)
-        lines = [
-            line.strip() for line in text.splitlines() if re.search(r"error|failed|exception", line, re.IGNORECASE)
-        ]
-        found["error"] += [s for s in lines if 10 < len(s) < 200][-1:] if block.get("is_error") else []
+@contextmanager
+def summarizers(real):
+    """The stand-in, and the real model if one is given, as (name, summarizer)."""
+    with Standin() as standin:
+        yield [("stand-in model + ledger", arms.endpoint(standin.url)), *real]
 
 
-def survived(family, probe, text):
-    """Tell whether a probe is in `text`, of which runs of blanks are one."""
-    plain = " ".join(probe.split())
-    if family in ("edited", "read"):
-        return plain in text or "/".join(plain.split("/")[-2:]) in text
-    return plain[:60] in text
+def made(piece, models):
+    """The text that each arm leaves of a piece; None if it cannot be had in that size."""
+    row = arms.read(piece.content)
+    size = len(piece.native)
+    yield NATIVE, piece.native
+    yield "stage 1 only", arms.stage_one(row).text
+    yield "drop middle", _text(arms.drop_middle(row, size))
+    yield "tail only", arms.tail_only(row, size)
+    yield "extractive, whole result", _text(arms.whole(row, size))
+    alone = arms.handoff_alone(row, size)
+    yield "extractive, handoff alone", alone.handoff if alone else None
+    yield "stand-in model, reply alone", arms.reply_alone(row, size)
+    for name, summarizer in models:
+        yield name, _text(arms.whole(row, size, summarizer))
 
 
-def read_ones(found, messages):
-    """Keep the probes that a model has read: what stands on branches that were left is in the file, and no more."""
-    text = " ".join(arms.text_of(messages).split())
-    return {family: [p for p in probes if survived(family, p, text)] for family, probes in found.items()}
+def _text(result):
+    return result.text if result else None
 
 
-def measure():
-    """Give (arm, size, survived by family, total by family) of every arm, summed over the sessions."""
+@dataclass
+class Found:
+    """What one arm comes to over the pieces of one tool: shares of the text in %, survival, and that of each piece."""
+
+    sizes: list[float | None] = field(default_factory=list)
+    families: dict[str, Share] = field(default_factory=lambda: {f: Share() for f in FAMILIES})
+    pieces: dict[str, Share] = field(default_factory=dict)
+
+    def judge(self, piece, probes, text, full):
+        """Look for the probes of a piece in what an arm left of it."""
+        flat = plain(text or "").lower()
+        own = self.pieces[piece.name] = Share()
+        for family, wanted in probes.items():
+            for probe in wanted:
+                hit = there(family, probe, flat)
+                own.add(hit)
+                self.families[family].add(hit, f"{piece.name}: {family}: {probe}")
+        self.sizes.append(None if text is None else 100 * len(text) / full)
+
+    @property
+    def all(self):
+        return sum(self.families.values(), Share())
+
+
+def measure(seeds, models=()):
+    """Give what every arm comes to, by tool and arm."""
     found = {}
-    for _, content, records, native in sessions():
-        (row,) = rows(BytesIO(content), "session.jsonl")
-        messages = row.conversation.messages
-        wanted = read_ones(probes(records), messages)
-        size = len(native)
-        made = {
-            "native summary": native,
-            "stage 1 only": arms.pruned(messages),
-            "drop the middle": arms.ends(messages, size),
-            "tail only": arms.tail(messages, size),
-            "extractive": arms.in_chars(arms.offline, messages, size),
-            "stand-in model": arms.in_chars(arms.model_alone, messages, size),
-            "stand-in model + ledger": arms.in_chars(arms.model_and_ledger, messages, size),
-        }
-        whole = len(arms.text_of(messages))
-        for arm, text in made.items():
-            sizes, hits, totals = found.setdefault(arm, ([], dict.fromkeys(FAMILIES, 0), dict.fromkeys(FAMILIES, 0)))
-            sizes.append(len(text) / whole)
-            flat = " ".join(text.split())
-            for family in FAMILIES:
-                hits[family] += sum(survived(family, probe, flat) for probe in wanted[family])
-                totals[family] += len(wanted[family])
+    with summarizers(models) as given:
+        for piece in pieces():
+            probes = {f: [p for p in piece.probes[f] if seeds.mine(p)] for f in FAMILIES}
+            full = len("\n".join(map(arms.words, arms.read(piece.content).conversation.messages)))
+            tool = found.setdefault(piece.name.split()[0], {})
+            for arm, text in made(piece, given):
+                tool.setdefault(arm, Found()).judge(piece, probes, text, full)
     return found
 
 
-def report():
-    """Print a line for each arm."""
-    found = measure()
+def table(seeds, models=()):
+    """Part a as a table for each tool."""
+    found = measure(seeds, models)
     if not found:
-        print(f"(no sessions with a summary of the tool's own in {FOLDER})")
-        return
-    print(f"{'arm':24} {'of the text':>11} {'all':>6} " + " ".join(f"{f:>8}" for f in FAMILIES))
-    for arm, (sizes, hits, totals) in found.items():
-        shares = [f"{100 * hits[f] / totals[f]:8.1f}" if totals[f] else f"{'-':>8}" for f in FAMILIES]
-        everything = 100 * sum(hits.values()) / sum(totals.values())
-        print(f"{arm:24} {100 * sum(sizes) / len(sizes):10.1f}% {everything:6.1f} {' '.join(shares)}")
-    totals = next(iter(found.values()))[2]
-    print(f"{'(probes)':24} {'':11} {sum(totals.values()):6} " + " ".join(f"{totals[f]:8}" for f in FAMILIES))
+        return [Table("a. Real compactions: the shared transcripts are not beside the project", ("arm",), ())]
+    return [_table(tool, by_arm, seeds) for tool, by_arm in found.items()]
+
+
+def _table(tool, by_arm, seeds):
+    native = by_arm[NATIVE]
+    rows = []
+    for arm, one in by_arm.items():
+        sizes = [s for s in one.sizes if s is not None]
+        wins = sum(one.pieces[name].hits > theirs.hits for name, theirs in native.pieces.items())
+        size = f"{sum(sizes) / len(sizes):.1f} %" if sizes else "-"
+        missing = len(one.sizes) - len(sizes)
+        rows.append((arm, size, one.all, *one.families.values(), f"{wins}/{len(native.pieces)}", missing))
+    rows.append(("(probes)", "", str(native.all.of), *(str(s.of) for s in native.families.values()), "", ""))
+    notes = [
+        f"{name}: " + ", ".join(f"{arm} {one.pieces[name]}" for arm, one in by_arm.items()) for name in native.pieces
+    ]
+    lost = [
+        f"{arm}: {line}"
+        for arm, one in by_arm.items()
+        for share in one.families.values()
+        for line in share.lost
+        if arm.startswith("extractive")
+    ]
+    headings = ("arm", "of the text", "all", *FAMILIES, "wins", "not to be had")
+    title = (
+        f"a. Real compactions by {tool}: survival in %, at most as many characters as the native summary "
+        "(stage 1: its own size)"
+    )
+    return Table(title, headings, tuple(rows), (BARS, *notes), tuple(lost) if seeds.tuning else ())
