@@ -77,6 +77,8 @@ def served(weights):
                 time.sleep(0.5)
             yield url
         finally:
+            if server.poll() is not None:
+                print(f"live-check: the llama.cpp server ended by itself ({server.returncode}), so this says nothing else")
             server.terminate()
 
 
