@@ -78,7 +78,7 @@ def served(weights):
             yield url
         finally:
             if server.poll() is not None:
-                print(f"live-check: the llama.cpp server ended by itself ({server.returncode}), so this says nothing else")
+                print(f"live-check: the llama.cpp server ended by itself ({server.returncode}): no verdict")
             server.terminate()
 
 
