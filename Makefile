@@ -76,6 +76,10 @@ check-readme: $(VENV)/ready ## what README.md shows is what really happens
 resume-check: $(VENV)/ready ## do the real clients resume what was compacted? (installs them from npm; not part of ci)
 	@$(BIN)/python -m tests.resume_check
 
+.PHONY: live-check
+live-check: $(VENV)/ready ## does a real model write summaries? (asks $$COMPACTOR_BASE_URL for $$COMPACTOR_MODEL; not part of ci)
+	@$(BIN)/python -m tests.live_check
+
 .PHONY: bench
 bench: $(VENV)/ready ## measure speed and what a summary keeps
 	@$(BIN)/python -m tests.bench

@@ -42,11 +42,11 @@ def environment(**more):
     return {**kept, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT), **more}
 
 
-def compactor(cwd, *words, stdin=b"", **env):
+def compactor(cwd, *words, stdin=b"", patience=120, **env):
     """Run the command line in `cwd` to its end; a traceback is a failure of any test."""
     words = [*PROGRAM, *(word if isinstance(word, bytes) else str(word) for word in words)]
     env = environment(**env)
-    done = subprocess.run(words, cwd=cwd, env=env, input=stdin, capture_output=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=cwd, env=env, input=stdin, capture_output=True, timeout=patience, check=False)
     said = done.stderr.decode("utf-8", "surrogateescape")
     assert "Traceback" not in said, said
     assert "Exception ignored" not in said, said
