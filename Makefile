@@ -49,6 +49,12 @@ wheel-test: $(VENV)/ready ## install the built wheel in a new environment and co
 	  test -s "$$made" || { echo "wheel-test: $$made is empty or missing" >&2; exit 1; }; \
 	done
 
+# Of conpact the constraints and the instance builder are used, so what its data set needs is not installed.
+.PHONY: quality
+quality: $(VENV)/ready ## measure what survives compaction (offline, two minutes)
+	@$(BIN)/python $(PIP_INSTALL) --no-deps conpact==0.1.0
+	@$(BIN)/python -m tests.quality
+
 .PHONY: lint
 lint: $(VENV)/ready ## style and format (ruff)
 	@$(BIN)/ruff check --quiet

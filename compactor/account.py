@@ -9,9 +9,11 @@ from compactor.core.finish import Compacted, Rejected
 from compactor.core.plan import Plan, Step
 from compactor.core.report import Outcome, Report
 from compactor.core.tokens import costs, preamble_cost
+from compactor.folding import foreseen
 
 if TYPE_CHECKING:
     from compactor.asking import Written
+    from compactor.core.report import Prices
     from compactor.formats import Standing
     from compactor.tools import Known, Tools
 
@@ -31,20 +33,36 @@ def expected(row: Standing, known: Known, tools: Tools, plan: Plan) -> Report:
         report = replace(report, before=whole, effective=whole, pruned=whole, after_least=whole, after_most=whole)
     if plan.request is None:
         return report
-    asked = sum(map(tools.count, (plan.request.system, plan.request.user)))
-    return replace(report, calls=1, prompt_tokens=asked)
+    calls, asked = foreseen(plan.request, tools)
+    cost = tools.prices.cost(asked, calls * plan.sizes.ceiling)
+    return net(replace(report, calls=calls, prompt_tokens=asked, cost=cost), tools.prices)
+
+
+def paid(report: Report, written: Written, prices: Prices) -> Report:
+    """Fill in what the asking has cost, whatever comes of it."""
+    usage = written.usage
+    return replace(
+        report,
+        calls=usage.calls,
+        prompt_tokens=usage.prompt_tokens,
+        cached_tokens=usage.cached_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost=prices.cost(usage.prompt_tokens, usage.completion_tokens),
+        masked=written.masked,
+    )
+
+
+def net(report: Report, prices: Prices) -> Report:
+    """Fill in what is saved in money: one reading of the result, less the cost. A failure saves nothing."""
+    if report.cost is None:
+        return report
+    gone = (report.before or 0) - (report.after_most or 0) if report.fine and report.before else 0
+    return replace(report, net_saving=(prices.cost(gone, 0) or 0.0) - report.cost)
 
 
 def told(report: Report, plan: Plan, result: Compacted | Rejected, written: Written) -> Report:
     """Fill in what came of it."""
-    usage = written.usage
-    report = replace(
-        report,
-        calls=usage.calls,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        summarizer=str(written.made.get("summarizer", "")),
-    )
+    report = replace(report, summarizer=str(written.made.get("summarizer", "")))
     if written.failure:
         stands_in = written.summary is not None
         report = replace(report, outcome=Outcome.SUMMARISED if stands_in else Outcome.FAILED, why=written.failure)

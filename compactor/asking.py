@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from compactor.core.settings import OnFailure
 from compactor.core.state import cooling
 from compactor.core.summary import Summary
 from compactor.errors import SummarizerUnavailable, SummaryError
-from compactor.summarizers import Usage, summarise
+from compactor.folding import folded
+from compactor.redact import hidden
+from compactor.summarizers import Usage, spent_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +30,7 @@ OFFLINE = "extractive"
 class Written:
     """What a summarizer replied and how, or why there is nothing; `tried` is False if nothing was asked.
 
-    An empty summary is the reply where code alone is to write one.
+    An empty summary is the reply where code alone is to write one. `masked` counts the secrets that were not sent.
     """
 
     summary: Summary | None
@@ -35,6 +38,7 @@ class Written:
     usage: Usage = field(default_factory=Usage)
     failure: str = ""
     tried: bool = False
+    masked: int = 0
 
 
 async def ask(request: Request, known: Known, tools: Tools) -> Written:
@@ -43,7 +47,12 @@ async def ask(request: Request, known: Known, tools: Tools) -> Written:
         return Written(Summary({}), {"summarizer": OFFLINE})
     written = await _asked(tools.summarizer, request, known, tools)
     if written.summary is None and tools.settings.on_failure is OnFailure.EXTRACT:
-        made = {"summarizer": OFFLINE, "instead_of": tools.summarizer.name, "because": written.failure}
+        made: dict[str, object] = {
+            "summarizer": OFFLINE,
+            "instead_of": tools.summarizer.name,
+            "because": written.failure,
+        }
+        made |= {"usage": asdict(written.usage)} if written.usage.calls else {}
         return replace(written, summary=Summary({}), made=made)
     return written
 
@@ -54,15 +63,17 @@ async def _asked(summarizer: Summarizer, request: Request, known: Known, tools: 
     if wait and own and own.failure:
         return Written(None, failure=f"failed lately ({own.failure.why}); tried again in {wait:.0f} s (--cooldown)")
     known.ready()
-    async with tools.calls:
+    async with tools.calls, tools.breaker.one_first():
         if tools.breaker.why:
             return Written(None, failure=tools.breaker.why)
+        masked = hidden(request.user, await asyncio.to_thread(tools.mask, request.user))
         try:
-            summary, usage = await summarise(summarizer, request, tools.count, tools.mask)
+            summary, usage = await folded(summarizer, request, tools)
         except SummarizerUnavailable as error:
             tools.breaker.why = str(error)
-            return Written(None, failure=str(error))
+            return Written(None, usage=spent_by(error), failure=str(error), masked=masked)
         except SummaryError as error:
-            return Written(None, failure=str(error), tried=True)
-    made = {"summarizer": summarizer.name, "usage": asdict(usage)}
-    return Written(summary, made, usage, tried=True)
+            return Written(None, usage=spent_by(error), failure=str(error), tried=True, masked=masked)
+    cost = tools.prices.cost(usage.prompt_tokens, usage.completion_tokens)
+    made = {"summarizer": summarizer.name, "usage": asdict(usage), **({"cost": cost} if cost is not None else {})}
+    return Written(summary, made, usage, tried=True, masked=masked)

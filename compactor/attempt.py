@@ -10,17 +10,18 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compactor.account import expected, left, planned, told, unreadable
+from compactor.account import expected, left, net, paid, planned, told, unreadable
 from compactor.asking import Written, ask
 from compactor.core.finish import Compacted, Rejected, finish
 from compactor.core.messages import Handoff, Message
 from compactor.core.plan import Step, make_plan
 from compactor.core.settings import OnFailure
 from compactor.core.state import Entry, Failure, extended
-from compactor.core.summary import Summary
+from compactor.core.summary import Summary, render
 from compactor.core.verify import result_messages, rewritten
 from compactor.formats import Marked
 from compactor.formats.convert import CannotConvertError, Target, converted
+from compactor.redact import hidden
 from compactor.tools import Done, Native
 
 if TYPE_CHECKING:
@@ -49,10 +50,20 @@ async def compact_row(row: Standing, known: Known, tools: Tools) -> Done:
     if conversation is None:
         return _as_came(row, tools, unreadable(row))
     plan = await asyncio.to_thread(make_plan, conversation, known.candidates, tools.settings, tools.count)
-    if why := _unfit(row, plan, tools):
+    if why := _edited(plan, known) or _unfit(row, plan, tools):
         return _as_came(row, tools, left(planned(row, known, tools, plan), why))
     written = await ask(plan.request, known, tools) if plan.request else Written(None)
     return await asyncio.to_thread(_finished, row, known, tools, plan, written)
+
+
+def _edited(plan: Plan, known: Known) -> str:
+    """Say that a transcript is not what its sidecar knows; not where other conversations begin alike.
+
+    Whoever edits or cuts a transcript loses what its summary stands on: that is for a person to decide.
+    """
+    if not (plan.scene and plan.scene.base.lost and known.alone):
+        return ""
+    return "what its sidecar covers is no longer in it: it was edited or cut short; --rebuild starts afresh"
 
 
 def _unfit(row: Standing, plan: Plan, tools: Tools) -> str:
@@ -81,9 +92,10 @@ def _as_came(row: Standing, tools: Tools, report: Report) -> Done:
 
 
 def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Written) -> Done:
-    report = planned(row, known, tools, plan)
+    report = paid(planned(row, known, tools, plan), written, tools.prices)
     made = {**written.made, "encoding": tools.count.name}
-    kept = _merged(plan.request, written.summary, tools)
+    kept, secrets = _masked(_merged(plan.request, written.summary, tools), tools.mask)
+    report = replace(report, masked=report.masked + secrets)
     result = finish(plan, kept, made, tools.settings, tools.count)
     if kept is not None and kept.left_out:
         what = f"left {len(kept.left_out)} lines of the reply out: they name what is nowhere in the conversation"
@@ -95,23 +107,29 @@ def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Wr
         result = Rejected("pruning alone cannot be appended; use --native rewrite, or --force")
     content = _rendered(row, plan, result, tools)
     if isinstance(content, Rejected):
-        return _as_came(row, tools, left(report, content.why))
+        return _as_came(row, tools, net(left(report, content.why), tools.prices))
     report = replace(told(report, plan, result, written), bytes_after=len(content))
-    return Done(content, report, _entry(known, tools, plan, result, written))
+    return Done(content, net(report, tools.prices), _entry(known, tools, plan, result, written))
 
 
 def _merged(request: Request | None, reply: Summary | None, tools: Tools) -> Merged | None:
-    """Join a reply with the facts that code keeps; secrets in what code has quoted are masked like any other."""
+    """Join a reply with the facts that code keeps."""
     if request is None or reply is None:
         return None
     from compactor.core.merge import merged  # noqa: PLC0415 - start-up time: 40 ms of patterns
 
-    kept = merged(request, reply, tools.count)
-    return replace(kept, summary=_masked(kept.summary, tools.mask), ledger=_masked(kept.ledger, tools.mask))
+    return merged(request, reply, tools.count)
 
 
-def _masked(summary: Summary, mask: Callable[[str], str]) -> Summary:
-    return Summary({key: tuple(map(mask, lines)) for key, lines in summary.sections.items()})
+def _masked(kept: Merged | None, mask: Callable[[str], str]) -> tuple[Merged | None, int]:
+    """Mask secrets in what code has quoted like any other; also count those that stood in the summary."""
+    if kept is None:
+        return None, 0
+    summary, ledger = (
+        Summary({key: tuple(map(mask, lines)) for key, lines in which.sections.items()})
+        for which in (kept.summary, kept.ledger)
+    )
+    return replace(kept, summary=summary, ledger=ledger), hidden(render(kept.summary), render(summary))
 
 
 def _marks(result: Compacted) -> bool:

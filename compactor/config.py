@@ -14,10 +14,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from compactor.core.report import Prices
 from compactor.core.settings import Settings
 from compactor.errors import UsageError
 from compactor.formats.convert import Target
-from compactor.tools import Native
+from compactor.tools import LEAST_WINDOW, Native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,13 +57,42 @@ class Options:
     to: Target = _option(Target.SAME, "write another format, a conversation a line: openai, anthropic or sharegpt")
     pin_file: str = _option("", "file of regular expressions as for --pin, one a line")
     lock_timeout: float = _option(10.0, "seconds to wait for another run on the same file")
+    summarizer_context: int = _option(
+        0, "tokens that the model takes, prompt and answer; longer middles are folded in piece by piece (0: unknown)"
+    )
     jobs: int = _option(4, "summarizer calls in flight at once")
+    rpm: int = _option(0, "requests that the endpoint gets in any minute, of the whole run (0: no limit)")
+    tpm: int = _option(0, "tokens of prompts and answers that it gets in any minute (0: no limit)")
+    price_in: float = _option(0.0, "price of a million prompt tokens, for cost and net saving in reports")
+    price_out: float = _option(0.0, "price of a million tokens of answers")
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot work."""
-        for name, least in (("timeout", 0.001), ("retries", 0), ("jobs", 1), ("lock_timeout", 0)):
-            if getattr(self, name) < least:
+        least_of = {"timeout": 0.001, "jobs": 1}
+        for name in (
+            "timeout",
+            "retries",
+            "jobs",
+            "lock_timeout",
+            "summarizer_context",
+            "rpm",
+            "tpm",
+            "price_in",
+            "price_out",
+        ):
+            least = least_of.get(name, 0)
+            if not getattr(self, name) >= least:
                 raise UsageError(f"{name} is {getattr(self, name)}", f"give at least {least:g}")
+        if 0 < self.summarizer_context < LEAST_WINDOW:
+            raise UsageError(
+                f"summarizer_context is {self.summarizer_context}",
+                f"give at least {LEAST_WINDOW}: the instructions alone take 900, and the notes a quarter",
+            )
+
+    @property
+    def prices(self) -> Prices:
+        """What calls cost, if somebody has said."""
+        return Prices(self.price_in, self.price_out) if self.price_in or self.price_out else Prices()
 
 
 def public(kind: type) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntEnum
 from io import StringIO
@@ -39,6 +40,7 @@ class Console:
 
     talk: Talk = Talk.NORMAL
     err: TextIO = field(default_factory=lambda: sys.stderr)
+    _failed: Counter[str] = field(default_factory=Counter)
 
     @property
     def width(self) -> int:
@@ -50,9 +52,21 @@ class Console:
         for fault in report.faults:
             self._say(f"compactor: {fault} ({_left(report)})")
         if report.outcome in (Outcome.FAILED, Outcome.LEFT):
-            self._say(f"compactor: {report.name}: {_failure(report)}")
+            self._failure(report)
         elif self.talk >= Talk.VERBOSE or (self.talk and report.outcome not in _DULL):
             self._say(f"{report.name}: {_story(report)}")
+
+    def repeated(self) -> None:
+        """Say how often a failure came again that was said once."""
+        for why, times in self._failed.items():
+            if times > 1:
+                self._say(f"compactor: the same for {_counted(times - 1, 'more conversation')}: {why}")
+
+    def _failure(self, report: Report) -> None:
+        """Say a failure in full the first time; with everything to be said, each time."""
+        self._failed[report.why] += self.talk < Talk.VERBOSE
+        if self._failed[report.why] <= 1:
+            self._say(f"compactor: {report.name}: {_failure(report)}")
 
     def skipped(self, error: CompactorError) -> None:
         """Say that a file below a folder is no transcript, if everything is to be said."""
@@ -104,7 +118,8 @@ def _story(report: Report) -> str:
     }[report.outcome]
     if report.summarizer and report.why and report.outcome is Outcome.SUMMARISED and report.why != "at the trigger":
         how += f", because {report.why}"
-    return f"{_change(report)}, {how}" + (f"; {report.note}" if report.note else "")
+    beside = filter(None, (report.note, _secrets(report.masked)))
+    return "; ".join((f"{_change(report)}, {how}", *beside))
 
 
 def _change(report: Report) -> str:
@@ -122,7 +137,17 @@ def _closing(total: Totals) -> str:
         line += f"; {about}{total.before:,} -> {total.after_most:,} tokens (-{total.saved[0]:.0%})"
     if total.calls:
         line += f"; {_counted(total.calls, 'call')}, {total.prompt_tokens:,} + {total.completion_tokens:,} tokens"
-    return line
+    return "; ".join(filter(None, (line, _secrets(total.masked), _money(total, "cost", ""))))
+
+
+def _secrets(masked: int) -> str:
+    return f"{_counted(masked, 'secret')} masked" if masked else ""
+
+
+def _money(total: Totals, cost: str, at_least: str) -> str:
+    if total.cost is None or total.net_saving is None:
+        return ""
+    return f"{cost} {total.cost:.4f}, net saving {total.net_saving:.4f}{at_least}"
 
 
 def as_json(reports: Iterable[Report]) -> bytes:
@@ -202,7 +227,8 @@ def _expectation(total: Totals) -> str:
     calls = _counted(total.calls, "call") + (f" with {total.prompt_tokens:,} prompt tokens" if total.calls else "")
     after = _range(total.after_least, total.after_most)
     many = _counted(total.conversations, "conversation")
-    return f"{many}: {total.before:,} -> {after} tokens, {share} saved, {calls}{estimate}"
+    saved = f"{many}: {total.before:,} -> {after} tokens, {share} saved, {calls}"
+    return ", ".join(filter(None, (saved, _money(total, "cost at most", " at least")))) + estimate
 
 
 def _counted(number: int, noun: str) -> str:

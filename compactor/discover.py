@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from compactor.core.tokens import costs, preamble_cost
 from compactor.errors import CompactorError
-from compactor.files import lines
+from compactor.folders import is_conversation, lines, parts
 from compactor.formats import rows
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ HOMES = (
     # The variable of gemini-cli names what stands for the user's home. It may have both kinds of files in one folder.
     Home("gemini-cli", "GEMINI_CLI_HOME", "", ".gemini/tmp/*/chats/session-*.json"),
     Home("gemini-cli", "GEMINI_CLI_HOME", "", ".gemini/tmp/*/chats/session-*.jsonl"),
+    Home("OpenHands", "OPENHANDS_PERSISTENCE_DIR", ".openhands", "conversations/*/events"),
 )
 
 
@@ -58,15 +59,19 @@ def sessions(home: Path, environment: Mapping[str, str], count: Count) -> Iterat
     found: dict[str, list[tuple[float, Path]]] = {}
     for place in HOMES:
         root = Path(environment.get(place.variable) or home / place.folder)
-        files = [(path.stat().st_mtime, path) for path in root.glob(place.pattern) if path.is_file()]
+        files = [(path.stat().st_mtime, path) for path in root.glob(place.pattern) if _is_session(path)]
         found.setdefault(place.tool, []).extend(files)
     for tool, files in found.items():
         for changed, path in sorted(files, reverse=True):
             yield _session(tool, path, changed, count)
 
 
+def _is_session(path: Path) -> bool:
+    return path.is_file() or is_conversation(path)
+
+
 def _session(tool: str, path: Path, changed: float, count: Count) -> Session:
-    size = path.stat().st_size
+    size = sum(part.stat().st_size for part in (parts(path) if path.is_dir() else [path]))
     try:
         found = [row.conversation for row in rows(lines(path), str(path)) if row.conversation]
     except CompactorError as error:

@@ -41,9 +41,25 @@ class StateError(CompactorError):
 
 
 class SummaryError(CompactorError):
-    """No summary could be had for one conversation; the others may still succeed."""
+    """No summary could be had for one conversation; the others may still succeed.
+
+    `spent` is what the calls have cost all the same, where somebody has counted.
+    """
 
     exit_code = 1
+    spent: object = None
+
+
+class PromptTooLong(SummaryError):
+    """A prompt is longer than the summarizer takes.
+
+    `window` is how much it takes and `counted` how much it was sent, in its own tokens; 0 where it does not say.
+    """
+
+    def __init__(self, what: str, next_step: str = "", window: int = 0, counted: int = 0) -> None:
+        super().__init__(what, next_step)
+        self.window = window
+        self.counted = counted
 
 
 class SummarizerUnavailable(SummaryError):

@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TextIO
 
 from compactor.errors import OutputError, UsageError
+from compactor.folders import is_conversation
 from compactor.formats.convert import Target
 from compactor.job import Act, Found, Job
 
@@ -62,11 +63,23 @@ def jobs_of(sources: Sequence[Path], places: Places, stdin: TextIO | None) -> tu
 
 
 def _inputs(source: Path, places: Places) -> Iterator[Input]:
-    """Give a file as it is, and of a folder all transcripts below it, in order of their names."""
+    """Give a file as it is, and of a folder all transcripts below it, in order of their names.
+
+    A folder that holds one conversation is one input; what is made of it elsewhere is a file.
+    """
+    if is_conversation(source):
+        yield Input(source, PurePath(f"{source.name or 'events'}.jsonl"), Found.NAMED)
+        return
     if not source.is_dir():
         yield Input(source, PurePath("stdin.jsonl" if source == STDIN else source.name), Found.NAMED)
         return
     for folder, folders, names in os.walk(source):
+        if is_conversation(Path(folder)):
+            below = Path(folder).relative_to(source).with_suffix(".jsonl")
+            folders.clear()
+            if not _matches(below, places.exclude):
+                yield Input(Path(folder), below, Found.WALKED)
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(folder, name)

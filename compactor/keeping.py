@@ -12,7 +12,7 @@ from compactor.core.state import locate
 from compactor.core.tokens import costs, preamble_cost
 from compactor.core.verify import broken
 from compactor.errors import CompactorError, StateError
-from compactor.files import lines
+from compactor.folders import lines
 from compactor.formats import Standing, rows
 from compactor.sidecar import Sidecar
 

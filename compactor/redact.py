@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Mask = Callable[[str], str]
+_MARK = "[masked: "
+
+
+class Redact(StrEnum):
+    """What is taken out of texts before they are sent and kept."""
+
+    SECRETS = "secrets"
+    NOTHING = "nothing"
+
 
 # Plugins of detect-secrets whose shapes begin with something that is nothing else; those that go by entropy or by
 # the words around a value are left out, since they take hashes and identifiers for secrets.
@@ -43,8 +53,9 @@ _PLUGINS = (
     "telegram_token",
     "twilio",
 )
+# No pattern looks back or ahead without a bound: a line of a hundred thousand dashes would take hours.
 _ASSIGNED = (
-    r"\b(?:[\w-]*[_-])?(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key"
+    r"(?<![^\W_])(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key"
     r"|auth[_-]?token|access[_-]?token|client[_-]?secret|token)[\"']?\s*[:=]\s*"
 )
 
@@ -62,15 +73,15 @@ class Rule:
 
     def _placeholder(self, found: re.Match[str]) -> str:
         group = "secret" if self.shape.groupindex else 0
-        if found[group].startswith("[masked:"):
+        if found[group].startswith(_MARK.rstrip()):
             return found[0]
         before, after = found.string[found.start() : found.start(group)], found.string[found.end(group) : found.end()]
-        return f"{before}[masked: {self.kind}]{after}"
+        return f"{before}{_MARK}{self.kind}]{after}"
 
 
 _OWN = (
     Rule("json web token", re.compile(r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}(?:\.[\w-]*)?")),
-    Rule("api key", re.compile(r"\b(?:sk|pk|rk)-(?=[\w-]*\d)(?:[a-z]+-){0,3}[\w-]{20,}")),
+    Rule("api key", re.compile(r"\b(?:sk|pk|rk)-(?=[\w-]{0,200}\d)(?:[a-z]{1,20}-){0,3}[\w-]{20,}")),
     Rule("google key", re.compile(r"\bAIza[\w-]{35}\b")),
     Rule("hugging face token", re.compile(r"\bhf_[A-Za-z0-9]{30,}\b")),
     Rule("github token", re.compile(r"\bgithub_pat_\w{50,}\b")),
@@ -80,7 +91,10 @@ _OWN = (
     # Without quotes it may be code: a secret has letters and digits, and no attribute's dot after a name.
     Rule(
         "password",
-        re.compile(_ASSIGNED + r"(?!\w+[.(])(?=\S*\d)(?=\S*[A-Za-z])(?P<secret>[\w/+.~!@#%^&*-]{12,})", re.IGNORECASE),
+        re.compile(
+            _ASSIGNED + r"(?!\w+[.(])(?=\S{0,200}\d)(?=\S{0,200}[A-Za-z])(?P<secret>[\w/+.~!@#%^&*-]{12,})",
+            re.IGNORECASE,
+        ),
     ),
 )
 _PEM = Rule(
@@ -89,8 +103,15 @@ _PEM = Rule(
 )
 
 
-def masker() -> Mask:
-    """Give a function that puts "[masked: kind]" in the place of every secret in a text."""
+def hidden(before: str, after: str) -> int:
+    """Count the places that masking `before` has changed to give `after`."""
+    return max(after.count(_MARK) - before.count(_MARK), 0)
+
+
+def masker(redact: Redact = Redact.SECRETS) -> Mask:
+    """Give a function that puts "[masked: kind]" in the place of every secret in a text, or changes nothing."""
+    if redact is Redact.NOTHING:
+        return str
 
     def mask(text: str) -> str:
         for rule in _rules():

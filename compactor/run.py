@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from compactor.archive import Frame, append
@@ -20,13 +20,14 @@ from compactor.core.report import Outcome, Report
 from compactor.core.state import key_of
 from compactor.ending import Ending
 from compactor.errors import CompactorError, NotATranscript, OutputError, StateError
-from compactor.files import atomic, lines
+from compactor.files import atomic
+from compactor.folders import grown, is_conversation, lines, parts
 from compactor.formats import rows
 from compactor.job import Act, Archive, Care, Earlier, Found
 from compactor.lanes import in_order, side_by_side
 from compactor.locks import taken
 from compactor.sidecar import Sidecar
-from compactor.tools import Done, Known
+from compactor.tools import Done, Known, Native
 
 if TYPE_CHECKING:
     import asyncio
@@ -98,16 +99,18 @@ class Run:
             os.close(lock)
 
     async def _rows(self, job: Job, reports: list[Report]) -> None:
-        sidecar = (Sidecar.afresh if self.earlier is Earlier.REBUILD else Sidecar.open)(job.state, like=job.source)
+        sidecar = (Sidecar.afresh if self.earlier is Earlier.REBUILD else Sidecar.open)(job.state, like=_like(job))
         source = _source(job)
         if sidecar.loaded and not any(_belongs(row, sidecar) for row in rows(source(), job.name, self.form)):
             raise StateError(
                 f"{job.state}: it belongs to another transcript than {job.name}",
                 "name the right one with --state, or start afresh with --rebuild",
             )
-        found = rows(source(), job.name, self.form)
+        if sidecar.loaded:
+            sidecar.of_one = len(list(islice(rows(source(), job.name, self.form), 2))) == 1
+        found, begun = rows(source(), job.name, self.form), partial(self._begun, sidecar)
         with self._target(job) as write:
-            async for row, done in in_order(found, partial(self._begun, sidecar), _left, self.stop, ROWS_IN_FLIGHT):
+            async for row, done in in_order(found, begun, _left, self.stop, ROWS_IN_FLIGHT):
                 if self.stop.is_set() and job.target is None:
                     raise _Abandoned
                 write(row.raw, done.content)
@@ -129,9 +132,14 @@ class Run:
             elif job.target is None:
                 yield lambda _, content: self.out.write(content)
                 self.out.flush()
+            elif job.source and job.in_place and is_conversation(job.source):
+                if self.tools.native is Native.REWRITE:
+                    raise OutputError(f"{job.name}: a folder of events only grows", "give --native append, or -o FILE")
+                with grown(job.source) as write:
+                    yield write
             else:
                 seen = _stamp(job.source) if job.in_place else None
-                with atomic(job.target, like=job.source) as file:
+                with atomic(job.target, like=_like(job)) as file:
                     yield partial(self._replaced, job, file, count()) if job.in_place else partial(_written, file)
                     if job.in_place and _stamp(job.source) != seen:
                         raise OutputError(f"{job.name}: it was changed meanwhile", "run again; nothing was replaced")
@@ -148,7 +156,7 @@ class Run:
         """Begin the work on a row; keys are given in the order of the rows."""
         messages = row.conversation.messages if row.conversation else ()
         key = sidecar.key(messages) if messages else ""
-        known = Known(key, sidecar.loaded.get(key), sidecar.candidates(key, messages), sidecar.prepare)
+        known = Known(key, sidecar.loaded.get(key), sidecar.candidates(key, messages), sidecar.prepare, sidecar.of_one)
         return self._one(row, known, sidecar)
 
     async def _one(self, row: Standing, known: Known, sidecar: Sidecar) -> Done:
@@ -185,6 +193,11 @@ def _belongs(row: Standing, sidecar: Sidecar) -> bool:
         return False
     messages = row.conversation.messages
     return bool(sidecar.candidates(key_of(messages), messages))
+
+
+def _like(job: Job) -> Path | None:
+    """Find the file whose permissions a new one gets."""
+    return parts(job.source)[0] if job.source and is_conversation(job.source) else job.source
 
 
 def _source(job: Job) -> Callable[[], Iterable[bytes]]:

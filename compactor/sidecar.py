@@ -37,7 +37,8 @@ class Sidecar:
 
     `loaded` are the entries as earlier runs left them, `entries` those with the additions of this run: what a
     conversation may go on from must not depend on which other one was done first. `like` is the file whose permissions
-    a new sidecar gets. `torn` says that the last line was cut off by a crash and has been left out.
+    a new sidecar gets. `torn` says that the last line was cut off by a crash and has been left out; `of_one`, that the
+    file holds one conversation and no more.
     """
 
     path: Path | None
@@ -45,6 +46,7 @@ class Sidecar:
     loaded: Mapping[str, Entry] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
     torn: bool = False
+    of_one: bool = False
     _changed: bool = False
     _seen: dict[str, int] = field(default_factory=dict)
     _by_handoff: dict[str, str] = field(default_factory=dict)

@@ -14,10 +14,10 @@ from compactor.asking import OFFLINE
 from compactor.config import Options, SummarizerKind
 from compactor.formats import format_named
 from compactor.job import Act, Archive, Care, Earlier
-from compactor.redact import masker
+from compactor.redact import Redact, masker
 from compactor.run import Run
 from compactor.tokenizer import tokenizer
-from compactor.tools import Tools
+from compactor.tools import Tools, Window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +38,7 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
     act: Act,
     earlier: Earlier,
     keep: Archive,
+    redact: Redact = Redact.SECRETS,
 ) -> Ending:
     """Build the tools and do the jobs; an interrupt or a request to end lets finished rows be written."""
     loop = asyncio.get_running_loop()
@@ -53,13 +54,16 @@ async def start(  # noqa: PLR0913 - each is something that the command line has 
         _summarizer(kind, options),
         time.time,
         asyncio.Semaphore(options.jobs),
-        masker(),
+        masker(redact),
         options.native,
         options.to,
+        window=Window(options.summarizer_context),
+        prices=options.prices,
     )
     care = Care(keep, options.lock_timeout)
     form = format_named(options.format) if options.format else None
     ending = await Run(act, earlier, tools, sys.stdout.buffer, console, stop, form, care).over(jobs)
+    console.repeated()
     chosen = options.summarizer is SummarizerKind.EXTRACTIVE
     if kind is SummarizerKind.EXTRACTIVE and not chosen and any(r.summarizer == OFFLINE for r in ending.reports):
         console.note("compactor: no endpoint is configured, so summaries were extracted offline (see --summarizer)")
@@ -84,7 +88,8 @@ def _summarizer(kind: SummarizerKind, options: Options) -> Summarizer | None:
         return CommandSummarizer(options.summarizer_command, options.timeout)
     if kind is SummarizerKind.OPENAI:
         from compactor.summarizers.endpoint import Endpoint, EndpointSummarizer  # noqa: PLC0415 - start-up time
+        from compactor.summarizers.pace import Pace  # noqa: PLC0415
 
         endpoint = Endpoint(options.model, options.base_url or None, options.timeout, options.retries)
-        return EndpointSummarizer(endpoint)
+        return EndpointSummarizer(endpoint, pace=Pace(options.rpm, options.tpm))
     return None

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from compactor.core.handoff import PREFIX
 from tests.running import compactor
-from tests.samples import claude_code, gemini_cli, pi
+from tests.samples import claude_code, codex, gemini_cli, pi
 
 CLIENTS = Path(tempfile.gettempdir()) / "compactor-resume-clients"
 ASKED = "reply OK"
@@ -300,6 +300,105 @@ def _claude_turns(body):
                 tuple(block["tool_use_id"] for block in blocks if block["type"] == "tool_result"),
             )
         )
+    return turns
+
+
+# Codex
+
+
+def check_codex():
+    """Resume both layouts by rewrite and append, and once more what the client itself has then made of it."""
+    tail = "Done with search in turn 13"
+    again = "Done with cache in turn 113"
+    back = codex.record(13, 59, "event_msg", {"type": "thread_rolled_back", "num_turns": 1})
+    with tempfile.TemporaryDirectory() as name:
+        room = Path(name)
+        for native in ("rewrite", "append"):
+            for sample in codex.SAMPLES:
+                case = f"{native}, {sample.file.removesuffix('.jsonl')}"
+                place = room / case
+                content = compacted(place, sample.long(14), sample.file, native)
+                requests, written = resume_codex(place / "home", content)
+                yield judged("Codex", case, requests, tail)
+                content = compacted(place / "again", sample.grown(written, 14), sample.file, native)
+                requests, _ = resume_codex(place / "again-home", content)
+                yield judged("Codex", f"{case}, resumed, {native}", requests, again)
+            place = room / f"{native}, back"
+            content = compacted(place, codex.NEW.long(14) + codex.written([back]), codex.NEW.file, native)
+            requests, _ = resume_codex(place / "home", content)
+            yield judged("Codex", f"{native}, a turn taken back", requests, "Done with billing in turn 12")
+
+
+def resume_codex(home, content):
+    """Resume a session in Codex; the requests that it sends, and the session as it then stands in its file."""
+    program = installed("@openai/codex@0.171.0", "codex")
+    work, folder = home / "work", home / ".codex" / "sessions" / "2026" / "11" / "30"
+    work.mkdir(parents=True)
+    folder.mkdir(parents=True)
+    session = folder / f"rollout-2026-11-30T09-00-00-{codex.SESSION}.jsonl"
+    session.write_bytes(content)
+    with model(_codex_answer) as (address, asked):
+        provider = codex.META["model_provider"]
+        (home / ".codex" / "config.toml").write_text(
+            f"""
+model = "stand-in-1"
+model_provider = "{provider}"
+approval_policy = "never"
+sandbox_mode = "read-only"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.{provider}]
+name = "stand-in"
+base_url = "{address}/v1"
+wire_api = "responses"
+requires_openai_auth = false
+"""
+        )
+        done = subprocess.run(
+            [program, "exec", "--skip-git-repo-check", "resume", codex.SESSION, ASKED],
+            check=False,
+            cwd=work,
+            env={"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home / ".codex")},
+            capture_output=True,
+            text=True,
+            timeout=180,
+            stdin=subprocess.DEVNULL,
+        )
+    requests = [_codex_turns(body) for path, body in asked if path.endswith("/responses")]
+    if not requests:
+        print(done.stdout + done.stderr, file=sys.stderr)
+    return requests, session.read_bytes()
+
+
+def _codex_answer(_, body):
+    words = {"type": "output_text", "text": "OK", "annotations": []}
+    item = {"type": "message", "id": "msg_stand_in", "status": "completed", "role": "assistant", "content": [words]}
+    usage = {"input_tokens": 1000, "output_tokens": 5, "total_tokens": 1005}
+    usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    answer = {"id": "resp_stand_in", "object": "response", "status": "completed", "model": body.get("model")}
+    events: list[dict[str, object]] = [
+        {"type": "response.created", "response": answer | {"status": "in_progress", "output": []}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": answer | {"output": [item], "usage": usage}},
+    ]
+    lines = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]
+    return "text/event-stream", "".join(lines).encode()
+
+
+def _codex_turns(body):
+    """Give the items of one speaker in a row as one turn: this API takes them in any order."""
+    turns = []
+    for item in body["input"]:
+        kind, ids = item["type"], (item.get("call_id", ""),)
+        role = "tool" if kind.endswith("_output") else item.get("role", "assistant")
+        text = "\n".join(part.get("text", "") for part in item.get("content") or [])
+        called = ids if kind in ("function_call", "custom_tool_call") else ()
+        one = Sent(role, text, called, ids if role == "tool" else ())
+        if turns and turns[-1].role == role:
+            last = turns.pop()
+            one = Sent(role, f"{last.text}\n{text}".strip(), last.calls + called, last.results + one.results)
+        turns.append(one)
     return turns
 
 

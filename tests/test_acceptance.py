@@ -1,9 +1,11 @@
 """Which replies become a summary, and what happens to the others?"""
 
+from dataclasses import replace
+
 import pytest
 
 from compactor.core.summary import Summary, judge, parse, render, strip_reasoning
-from compactor.errors import SummarizerUnavailable, SummaryError
+from compactor.errors import PromptTooLong, SummarizerUnavailable, SummaryError
 from compactor.summarizers import Reply, Usage, summarise
 from tests.asked import COUNT, asked, notes, run
 
@@ -167,3 +169,57 @@ def test_a_secret_is_neither_sent_nor_accepted():
     assert summary["context"] == ("- the password is [SECRET]",)
     assert ["hunter2" in request.user for request in script.asked] == [False, False]
     assert all("the password is [SECRET]" in request.user for request in script.asked)
+
+
+LONG = notes(done="\n".join(f"- step {n}: {n * 7919}" for n in range(600)))
+
+
+def test_a_reply_that_is_only_too_long_goes_back_to_be_shortened():
+    script = Script(Reply(LONG, usage=COST), Reply(notes(), usage=COST))
+    summary, usage = run(summarise(script, asked(), COUNT, str))
+    assert summary["done"] == ("- done of app/main.py",)
+    assert usage.calls == 2
+    first, second = script.asked
+    assert "step 599" in second.user
+    assert "at most 2,000 tokens" in second.user
+    assert "<transcript>" in first.user
+    assert "<transcript>" not in second.user
+
+
+@pytest.mark.parametrize(
+    "second",
+    [Reply(LONG), Reply("no"), Reply("", fault="it was cut off at the output limit"), SummaryError("HTTP 500")],
+    ids=["too long again", "no summary", "cut off", "an error"],
+)
+def test_what_is_too_long_still_is_cut_between_items(second):
+    summary, _ = run(summarise(Script(Reply(LONG), second), asked(), COUNT, str))
+    assert COUNT(render(summary)) <= 2_000
+    assert summary["goal"] == ("- goal of app/main.py",)
+    assert set(summary["done"]) < set(LONG.splitlines())
+    assert summary["done"][-1] == "- step 599: 4743481"
+
+
+def test_of_two_that_are_too_long_the_shorter_is_cut():
+    shorter = notes(done="\n".join(f"- move {n}: {n * 7919}" for n in range(300)))
+    summary, _ = run(summarise(Script(Reply(LONG), Reply(shorter)), asked(), COUNT, str))
+    assert all(line.startswith("- move") for line in summary["done"])
+
+
+def test_what_is_far_too_long_is_not_sent_back():
+    script = Script(Reply(notes(done="\n".join(f"- step {n}: {n * 7919}" for n in range(3_000)))), Reply(notes()))
+    run(summarise(script, asked(), COUNT, str))
+    assert "step 2999" not in script.asked[1].user
+    assert "<transcript>" in script.asked[1].user
+
+
+@pytest.mark.parametrize(("counted", "believed"), [(0, True), (5_900, False), (6_100, True), (20_000, True)])
+def test_a_prompt_that_was_not_read_brings_no_summary(counted, believed):
+    request = replace(asked(), size=10_000)
+    script = Script(Reply(notes(), usage=Usage(1, counted, 0, 10)))
+    if believed:
+        run(summarise(script, request, COUNT, str))
+        return
+    with pytest.raises(PromptTooLong, match="has read only 5,900 of 10,000 tokens") as caught:
+        run(summarise(script, request, COUNT, str))
+    assert (caught.value.window, caught.value.counted) == (5_900, 10_000)
+    assert caught.value.spent.calls == 1

@@ -8,7 +8,7 @@ import pytest
 
 from compactor.attempt import compact_row, plan_row
 from compactor.core.handoff import PREFIX, is_handoff, is_turn
-from compactor.core.report import Outcome
+from compactor.core.report import Outcome, Prices
 from compactor.core.settings import OnFailure, Settings
 from compactor.core.state import Entry, Failure
 from compactor.errors import OutputError, SummarizerUnavailable, SummaryError
@@ -171,3 +171,37 @@ def test_roles_alternate_around_the_handoff():
     turns = [m.role for m in result.conversation.messages if is_turn(m)]
     assert any(is_handoff(m) for m in result.conversation.messages)
     assert all(one != other for one, other in pairwise(turns))
+
+
+DEAR = Prices(2.0, 8.0)
+
+
+def test_what_calls_cost_is_told_in_money_too():
+    done = compacted(LONG, replace(tools(GOOD), prices=DEAR))
+    cost = (900 * 2 + 200 * 8) / 1_000_000
+    assert done.report.cost == pytest.approx(cost)
+    saved = (done.report.before - done.report.after_most) * 2 / 1_000_000
+    assert done.report.net_saving == pytest.approx(saved - cost)
+    assert done.entry.generations[0].made["cost"] == pytest.approx(cost)
+    assert compacted(LONG, tools(GOOD)).report.cost is None
+
+
+@pytest.mark.parametrize("policy", [OnFailure.KEEP, OnFailure.DROP, OnFailure.EXTRACT])
+def test_a_failure_costs_and_saves_nothing(policy):
+    bad = Reply("no", usage=Usage(1, 900, 100, 200))
+    done = compacted(LONG, replace(tools(bad, bad, on_failure=policy), prices=DEAR))
+    assert (done.report.calls, done.report.prompt_tokens, done.report.cached_tokens) == (2, 1_800, 200)
+    cost = 2 * (900 * 2 + 200 * 8) / 1_000_000
+    assert done.report.cost == pytest.approx(cost)
+    if policy is OnFailure.EXTRACT:
+        assert done.entry.generations[0].made["usage"]["calls"] == 2
+        return
+    assert done.report.outcome is Outcome.FAILED
+    assert done.report.net_saving == pytest.approx(-cost)
+
+
+def test_a_plan_says_what_it_will_cost_at_most():
+    planned = asyncio.run(plan_row(standing(LONG), known(), replace(tools(), prices=DEAR))).report
+    done = compacted(LONG, replace(tools(GOOD), prices=DEAR)).report
+    assert planned.cost >= planned.prompt_tokens * 2 / 1_000_000
+    assert planned.net_saving < (done.before - done.after_most) * 2 / 1_000_000

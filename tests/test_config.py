@@ -129,7 +129,15 @@ def test_a_home_that_is_no_folder_holds_no_settings(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value", "said"),
-    [("jobs", 0, "jobs is 0; give at least 1"), ("retries", -1, "at least 0"), ("timeout", 0.0, "at least 0.001")],
+    [
+        ("jobs", 0, "jobs is 0; give at least 1"),
+        ("retries", -1, "at least 0"),
+        ("timeout", 0.0, "at least 0.001"),
+        ("rpm", -1, "rpm is -1; give at least 0"),
+        ("price_in", -0.5, "price_in is -0.5; give at least 0"),
+        ("price_out", float("nan"), "price_out is nan; give at least 0"),
+        ("summarizer_context", 3_000, "summarizer_context is 3000; give at least 3500"),
+    ],
 )
 def test_numbers_that_cannot_work_are_refused(name, value, said):
     with pytest.raises(UsageError) as caught:

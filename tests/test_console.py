@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -174,3 +175,34 @@ def test_a_narrow_terminal_folds_words_and_cuts_no_figure(width):
 
 def test_markup_in_a_name_is_a_name():
     assert "[red]x[/red].jsonl" in table([Report("[red]x[/red].jsonl", Outcome.UNTOUCHED)], 180)
+
+
+def several(talk, *reports):
+    err = io.StringIO()
+    console = Console(talk, err)
+    for each in reports:
+        console.heard(each)
+    console.repeated()
+    return err.getvalue().splitlines()
+
+
+def test_the_same_failure_is_said_once_and_counted():
+    rows = [replace(FAILED, name=f"e.jsonl:{n}") for n in range(1, 5)]
+    other = replace(FAILED, name="x.jsonl", why="HTTP 503")
+    expected = [
+        "compactor: e.jsonl:1: HTTP 500 (left as it came)",
+        "compactor: x.jsonl: HTTP 503 (left as it came)",
+        "compactor: the same for 3 more conversations: HTTP 500",
+    ]
+    assert several(Talk.NORMAL, *rows, other) == several(Talk.QUIET, *rows, other) == expected
+    assert len(several(Talk.VERBOSE, *rows, other)) == 5
+    assert several(Talk.NORMAL, *rows[:2])[-1] == "compactor: the same for 1 more conversation: HTTP 500"
+    assert several(Talk.NORMAL, SUMMARISED, REUSED, UNREADABLE, UNREADABLE)[-1].startswith("compactor: h.jsonl:7")
+
+
+def test_money_and_secrets_are_told():
+    dear = replace(SUMMARISED, masked=3, cost=0.0058, net_saving=-0.0034)
+    assert heard(dear, Talk.NORMAL).endswith(", generation 1; 3 secrets masked\n")
+    assert closing(dear, dear).endswith("; 6 secrets masked; cost 0.0116, net saving -0.0068\n")
+    assert ", cost at most 0.0058, net saving -0.0034 at least\n" in table([dear], 180)
+    assert "cost" not in closing(SUMMARISED, SUMMARISED) + table([SUMMARISED], 180)

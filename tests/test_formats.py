@@ -24,10 +24,6 @@ def told(content):
         (b'\n{}\n{"a": 1}\n', "x.jsonl: the first object is empty"),
         (b'{"messages": 5}\n', "x.jsonl: the first object has the keys messages"),
         (b'{"messages": [{"type": "human"}]}\n', "x.jsonl: the first object has the keys messages"),
-        (
-            b'{"type": "message", "role": "user", "content": []}\n{"type": "function_call", "name": "f"}\n',
-            'x.jsonl: the first object has the keys type, role, content; "function_call" belongs to another API',
-        ),
         (b"\x89PNG\r\n\x1a\n\0\0", "x.jsonl: binary data, or text that is not UTF-8"),
         ('{"role": "user"}'.encode("utf-16"), "x.jsonl: binary data, or text that is not UTF-8"),
         (b"\0\0\0\0", "x.jsonl: binary data, or text that is not UTF-8"),

@@ -133,14 +133,29 @@ def test_a_rewound_file_goes_on_from_the_generation_that_still_fits(tmp_path, so
     assert "generation 1" in ran.said
 
 
-def test_a_file_rewound_before_all_that_is_covered_starts_afresh_and_says_so(tmp_path, source, run, endpoint):
+def test_a_file_cut_short_before_what_is_covered_is_refused_until_it_is_rebuilt(tmp_path, source, run, endpoint):
     run(source(121))
-    ran = run(source(41))
-    assert "starts afresh" in ran.said
-    assert summarised(endpoint.asks[1]) == spoken(2, 2 + known(tmp_path)["generations"][0]["covered"]["count"])
+    before = known(tmp_path)
+    path = source(41)
+    ran = run(path, code=1)
+    assert ran.out == path.read_bytes()
+    assert "edited or cut short; --rebuild starts afresh" in ran.said
+    assert known(tmp_path) == before
+    assert endpoint.hits == 1
+    run(path, "--rebuild")
     assert not earlier(endpoint.asks[1])
+    assert summarised(endpoint.asks[1]) == spoken(2, 2 + known(tmp_path)["generations"][0]["covered"]["count"])
     assert len(known(tmp_path)["generations"]) == 1
-    assert run(source(13)).lines == talk(13)
+
+
+def test_an_edited_message_that_is_covered_is_noticed(tmp_path, source, run, endpoint):
+    run(source(61))
+    path = source(61)
+    path.write_bytes(path.read_bytes().replace(b"Reply 8:", b"Reply 8, as it should have been:"))
+    ran = run(path, code=1)
+    assert endpoint.hits == 1
+    assert ran.out == path.read_bytes()
+    assert "--rebuild" in ran.said
 
 
 # The output has replaced the source, and new turns were appended to it.

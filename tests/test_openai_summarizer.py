@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from compactor.core.summary import Summary, render
-from compactor.errors import SummarizerUnavailable, SummaryError, UsageError
-from compactor.summarizers import Usage, summarise
+from compactor.errors import PromptTooLong, SummarizerUnavailable, SummaryError, UsageError
+from compactor.summarizers import spent_by, summarise
 from compactor.summarizers.dialect import HEADROOM, Dialect
 from compactor.summarizers.endpoint import Endpoint, EndpointSummarizer
 from compactor.summarizers.failures import Failure, Kind
@@ -56,6 +56,9 @@ OK, FAILS, CLOSED = Summary, SummaryError, SummarizerUnavailable
 # or a parameter that was adapted.
 TABLE: dict[str, tuple[Any, int, list[float], str]] = {
     "good": (OK, 1, [], ""),
+    "echo_notes": (OK, 1, [], ""),
+    "obey_outside": (OK, 1, [], ""),
+    "cut:90000": (OK, 1, [], ""),
     "slow:0": (OK, 1, [], ""),
     "fences": (OK, 1, [], ""),
     "think_tags": (OK, 1, [], ""),
@@ -71,7 +74,18 @@ TABLE: dict[str, tuple[Any, int, list[float], str]] = {
     "refusal_text": (FAILS, 2, [], "the reply is a refusal: \"I'm sorry"),
     "missing_heading": (FAILS, 2, [], "lacks the heading Key Decisions"),
     "missing_heading,good": (OK, 2, [], ""),
-    "too_long": (FAILS, 2, [], "tokens where 2,000 are allowed"),
+    "too_long": (OK, 2, [], ""),
+    "too_long,good": (OK, 2, [], ""),
+    "too_long,refusal": (OK, 2, [], ""),
+    "tool_text": (FAILS, 2, [], "lacks the headings Goal"),
+    "other_language": (OK, 1, [], ""),  # so few words are in no language for sure
+    "no_turns": (FAILS, 2, [], "the reply says that there were no turns to read"),
+    "echo_prompt": (FAILS, 2, [], "the reply repeats what it was asked"),
+    "endless:10": (FAILS, 2, [], "it wrote over 2 MB"),
+    "endless:10,good": (OK, 2, [], ""),
+    "obey": (OK, 1, [], ""),
+    "plant": (OK, 1, [], ""),
+    "no_choices_paid": (FAILS, 3, [0.5, 1], "without any choice (tried 3 times)"),
     "length": (FAILS, 2, [], "it was cut off at the output limit"),
     "length,good": (OK, 2, [], ""),
     "length_in_thought": (OK, 2, [], ""),
@@ -109,6 +123,8 @@ TABLE: dict[str, tuple[Any, int, list[float], str]] = {
     "model_404": (CLOSED, 1, [], "HTTP 404: The model `small` does not exist"),
     "path_404": (CLOSED, 1, [], "check --model and --base-url (most end in /v1)"),
     "model_400": (CLOSED, 1, [], "small is not a valid model ID"),
+    "context_400:90000": (OK, 1, [], ""),
+    "context_400_both": (FAILS, 1, [], "a model with a larger context window"),
     "context_400": (FAILS, 1, [], "a model with a larger context window"),
     "context_400_vllm": (FAILS, 1, [], "a model with a larger context window"),
     "context_400_llamacpp": (FAILS, 1, [], "a model with a larger context window"),
@@ -155,9 +171,10 @@ def test_behaviour(behaviour):
     if expected is OK:
         summary, usage = result
         assert "error 4711" in render(summary)
-        assert usage.calls == (hits if not pauses and "400" not in behaviour else 1)
+        assert usage.calls == hits
         return
-    assert type(result) is expected, result
+    assert type(result) in (expected, PromptTooLong if expected is FAILS else expected), result
+    assert spent_by(result).calls >= hits
     assert words in str(result)
     assert result.next_step
     assert "\n" not in str(result)
@@ -204,6 +221,36 @@ def test_usage_is_added_up():
     assert usage.completion_tokens > 0
 
 
+@pytest.mark.parametrize(("behaviour", "answered"), [("no_choices_paid,good", 2), ("fail_500,good", 1), ("good", 1)])
+def test_what_a_call_in_vain_has_cost_is_added(behaviour, answered):
+    with Standin(behaviour) as endpoint:
+        _, usage = run(outcome(summarizer(endpoint.url)))
+    assert usage.calls == endpoint.hits
+    size = sum(len(m["content"]) for m in endpoint.asks[0].body["messages"]) // 4
+    assert usage.prompt_tokens == answered * size
+
+
+def test_what_an_error_has_cost_is_with_it():
+    with Standin("no_choices_paid") as endpoint:
+        error = run(outcome(summarizer(endpoint.url)))
+    assert spent_by(error).calls == 3
+    assert spent_by(error).completion_tokens == 300
+
+
+def test_no_more_is_asked_for_than_there_is_room():
+    with Standin() as endpoint:
+        run(outcome(summarizer(endpoint.url, model="openai/gpt-5-mini"), replace(asked(), size=5_000, room=2_500)))
+    assert endpoint.asks[0].body["max_tokens"] == 2_500
+
+
+def test_a_reply_in_another_language_is_asked_for_again():
+    words = "This is the work that was left from the week before, and it is not for the others with us. " * 4
+    with Standin("other_language,good") as endpoint:
+        summary, _ = run(outcome(summarizer(endpoint.url), asked(words)))
+    assert isinstance(summary, Summary)
+    assert "it is written in German, where the conversation is in English" in endpoint.asks[1].text("user")
+
+
 async def several(one, number):
     try:
         return [(await summarise(one, asked(), COUNT, str))[1] for _ in range(number)]
@@ -216,7 +263,7 @@ def test_a_parameter_is_adapted_once_for_the_run(behaviour, wasted):
     with Standin(behaviour) as endpoint:
         usages = run(several(summarizer(endpoint.url), 3))
     assert endpoint.hits == 3 + wasted
-    assert sum(usages, Usage()).calls == 3
+    assert [usage.calls for usage in usages] == [1 + wasted, 1, 1]
 
 
 def test_calls_in_flight_learn_from_each_other():

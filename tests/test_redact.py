@@ -1,10 +1,14 @@
 """Secrets are masked, and what only looks like one is left alone."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.redact import masker
+from compactor.redact import Redact, hidden, masker
+from tests.running import ask, compact, lined, talk
+from tests.standin import Standin
 
 mask = masker()
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -74,3 +78,38 @@ def test_masking_twice_is_masking_once(text):
 @given(st.text(LETTERS + " \n.,()", max_size=200))
 def test_prose_stays(text):
     assert mask(text) == text
+
+
+@pytest.mark.parametrize("text", ["a-" * 60_000, "token=" * 20_000, "x_" * 60_000, "-" * 120_000, "aB3-_" * 24_000])
+def test_no_line_takes_for_ever(text):
+    assert mask(f"{text} {SECRETS['aws']}").startswith(text[:1_000])
+
+
+def test_what_was_masked_is_counted():
+    for text, count in (("", 0), ("no secret", 0), (SECRETS["aws"], 1), (f"{SECRETS['aws']} and {SECRETS['jwt']}", 2)):
+        assert hidden(text, mask(text)) == count
+    assert hidden(mask(SECRETS["aws"]), mask(mask(SECRETS["aws"]))) == 0
+
+
+def test_nothing_is_masked_where_nothing_is_to_be():
+    assert masker(Redact.NOTHING)(SECRETS["aws"]) == SECRETS["aws"]
+
+
+@pytest.mark.parametrize(("options", "masked"), [((), True), (("--no-redact",), False)])
+def test_the_command_line_masks_unless_it_is_told_not_to_and_says_how_often(tmp_path, options, masked):
+    messages = talk(41)
+    secret = SECRETS["openai"]
+    messages[5]["content"] += f" The key is {secret} for now."
+    messages[7]["content"] = f"export KEY={secret}"
+    (tmp_path / "log.jsonl").write_bytes(lined(messages))
+    with Standin() as endpoint:
+        ran = compact(tmp_path, "log.jsonl", "-o", "out.jsonl", "--json", *ask(endpoint), *options)
+    (sent,) = endpoint.asks
+    assert (secret in json.dumps(sent.body)) is not masked
+    report, totals = ran.lines
+    assert (report["masked"] >= 2) is (totals["masked"] == report["masked"] >= 2) is masked
+    summary = (tmp_path / "log.jsonl.state").read_text()
+    assert not masked or secret not in summary
+    ran = compact(tmp_path, "log.jsonl", "--rebuild", *options)  # offline, the summary quotes the user
+    assert not masked or secret not in ran.out.decode()
+    assert ("secret masked" in ran.said or "secrets masked" in ran.said) is masked

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactor
-from compactor.core.report import Outcome, Report, Totals, totals
+from compactor.core.report import Outcome, Prices, Report, Totals, totals
 
 SCHEMA = json.loads(Path(compactor.__file__).with_name("schemas").joinpath("report.json").read_bytes())
 CHECK = jsonschema.Draft202012Validator(SCHEMA)
@@ -25,6 +25,10 @@ COUNTED = st.builds(
     calls=st.integers(0, 2),
     prompt_tokens=TOKENS,
     completion_tokens=TOKENS,
+    cached_tokens=TOKENS,
+    masked=st.integers(0, 9),
+    cost=st.none() | st.floats(0, 9),
+    net_saving=st.none() | st.floats(-9, 9),
     exact=st.booleans(),
 )
 REPORTS = st.lists(st.one_of(COUNTED, st.builds(Report, st.just(""), st.sampled_from(Outcome))), max_size=8)
@@ -64,7 +68,8 @@ def test_a_report_says_everything_that_it_knows():
 @given(REPORTS, REPORTS)
 def test_totals_add_up(first, second):
     one, two, both = totals(first), totals(second), totals([*first, *second])
-    for name in ("conversations", "before", "after_least", "after_most", "calls", "prompt_tokens", "completion_tokens"):
+    counted = ("conversations", "before", "after_least", "after_most", "calls", "prompt_tokens", "completion_tokens")
+    for name in (*counted, "cached_tokens", "masked"):
         assert getattr(both, name) == getattr(one, name) + getattr(two, name)
     assert both.exact is (one.exact and two.exact)
     assert sum(both.outcomes.values()) == both.conversations
@@ -90,3 +95,19 @@ def test_one_estimate_makes_the_sum_an_estimate():
 def test_what_is_saved_at_least_is_never_over_what_is_saved_at_most(reports):
     least, most = totals(reports).saved
     assert least <= most
+
+
+@given(REPORTS, REPORTS)
+def test_money_adds_up_where_there_is_any(first, second):
+    both = totals([*first, *second])
+    for name in ("cost", "net_saving"):
+        known = [v for r in (*first, *second) if (v := getattr(r, name)) is not None]
+        assert getattr(both, name) == (pytest.approx(sum(known)) if known else None)
+
+
+@pytest.mark.parametrize(
+    ("prices", "cost"),
+    [(Prices(), None), (Prices(2.0, 8.0), 2.8), (Prices(2.0), 2.0), (Prices(None, 8.0), 0.8), (Prices(0.0, 0.0), 0.0)],
+)
+def test_a_million_tokens_have_their_price(prices, cost):
+    assert prices.cost(1_000_000, 100_000) == cost

@@ -39,7 +39,7 @@ def entry(*generations):
 
 FIRST, SECOND = covering(TALK[HEAD:11]), covering(TALK[HEAD:19], 2)
 NOTHING = Base(tuple(range(len(TALK))))
-AFRESH = replace(NOTHING, said="starts afresh: what earlier runs covered is not in it")
+AFRESH = replace(NOTHING, said="starts afresh: what earlier runs covered is not in it", lost=True)
 
 
 def found(messages, *generations):

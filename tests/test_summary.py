@@ -209,3 +209,20 @@ def test_thinking_is_taken_out(text, left):
 def test_a_summary_has_no_lines_where_it_says_nothing():
     assert sections(goal="- g")["done"] == ()
     assert NOTHING in render(Summary({}))
+
+
+@pytest.mark.parametrize("text", ["<think>" * 200_000, "</think>" * 200_000, "<think></think>" * 100_000 + "notes"])
+def test_thinking_takes_no_longer_than_its_length(text):
+    assert strip_reasoning(text) == ("notes" if text.endswith("notes") else "")
+
+
+@pytest.mark.parametrize("line", ["No conversation was provided.", "- n/a", "- (the transcript is empty)", "- None"])
+def test_a_summary_of_nothing_is_none(line):
+    told = "\n".join(f"{'#' * s.level} {s.heading}\n{line}" for s in SECTIONS)
+    assert judge(told, 500, COUNT) == "the reply says that there were no turns to read"
+    assert isinstance(judge(told.replace("## Goal", "## Goal\n- mend the pump"), 500, COUNT), Summary)
+
+
+def test_the_template_itself_is_no_summary():
+    told = "\n".join(f"{'#' * s.level} {s.heading}\n({s.guide})" for s in SECTIONS)
+    assert judge(told, 2_000, COUNT) == "the reply repeats what it was asked"

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from compactor.core.messages import Message, Result, Role
+from compactor.core.messages import Conversation, Message, Result, Role
 from compactor.core.tokens import PER_IMAGE, costs, message_cost, preamble_cost, upper_bound
 from compactor.tokenizer import tokenizer
 from tests.making import COUNT, answer, call, calls, conversation, conversations, result, says, user
@@ -88,3 +88,9 @@ REAL = tokenizer("o200k_base")
 def test_no_message_costs_more_than_its_bytes_in_a_real_vocabulary_either(message):
     talk = conversation(message, preamble='[{"name":"修"}]')
     assert preamble_cost(talk, REAL) + message_cost(message, REAL) <= upper_bound(talk)
+
+
+def test_what_only_the_model_can_read_costs_what_is_stated():
+    plain, sealed = Message(Role.ASSISTANT, "a"), Message(Role.ASSISTANT, "a", sealed_tokens=700)
+    assert message_cost(sealed, len) - message_cost(plain, len) == 700
+    assert upper_bound(Conversation((sealed,))) - upper_bound(Conversation((plain,))) == 700

@@ -15,6 +15,7 @@ from compactor.console import Console, Talk, as_json, table
 from compactor.core.settings import Settings, Trigger
 from compactor.job import Act, Archive, Earlier
 from compactor.jobs import Places, jobs_of
+from compactor.redact import Redact
 from compactor.start import start
 
 EXAMPLES = """Compact conversations: prune old tool results, summarise the middle.
@@ -61,6 +62,7 @@ Json = Annotated[bool, typer.Option("--json", help="The report as JSON lines (on
 Force = Annotated[bool, typer.Option("--force", help="Summarise what no summary covers, below the trigger too.")]
 Rebuild = Annotated[bool, typer.Option("--rebuild", help="Forget what sidecars know; start afresh.")]
 NoArchive = Annotated[bool, typer.Option("--no-archive", help="In place, do not keep what is taken out.")]
+NoRedact = Annotated[bool, typer.Option("--no-redact", help="Send and keep what looks like a secret, too.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say a line for every conversation.")]
 
@@ -79,6 +81,7 @@ def compact(  # noqa: D103 - its help is EXAMPLES
     force: Force = False,
     rebuild: Rebuild = False,
     no_archive: NoArchive = False,
+    no_redact: NoRedact = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
     flags: dict[str, Any],
@@ -94,7 +97,8 @@ def compact(  # noqa: D103 - its help is EXAMPLES
     keep = Archive.NONE if no_archive else Archive.KEEP
     if no_archive and in_place and not dry_run:
         console.note("compactor: --no-archive: what is taken out of these files cannot be had back")
-    ending = asyncio.run(start(jobs, settings, options, given, console, act, earlier, keep))
+    redact = Redact.NOTHING if no_redact else Redact.SECRETS
+    ending = asyncio.run(start(jobs, settings, options, given, console, act, earlier, keep, redact))
     if json:
         to_stdout = dry_run or all(job.target for job in jobs)
         (sys.stdout if to_stdout else sys.stderr).buffer.write(as_json(ending.reports))

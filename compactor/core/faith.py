@@ -45,7 +45,7 @@ TWICE = 2  # as many of them as any other language has
 
 def doubt(reply: Summary, request: Request) -> str:
     """Say what makes `reply` doubtful, as a complaint to the model that wrote it; "" if nothing does."""
-    if _echoes(reply, request):
+    if echoes(reply, request):
         return "it repeats the earlier notes and says nothing of the recorded turns"
     spoken = [m.text for m in request.turns.messages if is_spoken(m) and m.role in (Role.USER, Role.ASSISTANT)]
     meant, found = language(said("\n".join(spoken))), language(" ".join(item.words for item in items(reply)))
@@ -54,7 +54,7 @@ def doubt(reply: Summary, request: Request) -> str:
     return ""
 
 
-def _echoes(reply: Summary, request: Request) -> bool:
+def echoes(reply: Summary, request: Request) -> bool:
     """Tell whether everything in `reply` stood in the earlier notes, although something was said or done since."""
     if request.previous is None or not any(m.calls or is_spoken(m) for m in request.turns.messages):
         return False

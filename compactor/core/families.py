@@ -39,7 +39,7 @@ _N = r" (?:\[\d+\]|\(message \d+\))"
 # a summary of 8,000 tokens kept every command and 99 % of the paths of eleven recorded sessions.
 FAMILIES = (
     _family("task", "goal", 300, rf'(?P<key>".*"){_N}'),
-    _family("asked", "goal", 12, rf'Asked: (?P<key>".*"){_N}'),
+    _family("asked", "goal", 20, rf'Asked: (?P<key>".*"){_N}'),
     _family("pinned", "constraints", 1_000, rf'Pinned: (?P<key>".*"){_N}'),
     _family("rule", "constraints", 300, rf'(?P<key>".*"){_N}'),
     _family("commit", "done", 8, rf"Commit (?P<key>[0-9a-f]+): .*{_N}"),

@@ -65,12 +65,19 @@ def write(notes: Notes, as_of: int = 0) -> str:
     `as_of` is the number of the last message that went into the summary, counted from 1 as in the summary's own
     references; 0 where it is not known.
     """
-    parts = [PREFIX, render(notes.summary)]
+    parts = [PREFIX, _inert(render(notes.summary))]
     if notes.quote:
         parts.append(f"{_QUOTE_OPEN}\n{notes.quote}\n{_QUOTE_CLOSE}")
     if as_of:
         parts.append(_AS_OF.format(as_of))
     return "\n\n".join([*parts, END])
+
+
+def _inert(text: str) -> str:
+    """Take the brackets from marks of ours that a summary quotes: what follows them is still part of it."""
+    for mark in (END, KNOWN_PREFIXES[0]):
+        text = text.replace(mark, mark.replace("[", "(").replace("]", ")"))
+    return text.replace(_QUOTE_CLOSE, "(/latest_user_message)")
 
 
 def read(text: str) -> Notes:

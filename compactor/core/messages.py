@@ -62,7 +62,8 @@ class Result:
 class Message:
     """One message: its words, calls, results, reasoning, and what else a model is charged for.
 
-    `other` holds parts that are none of these, as compact JSON; `image_tokens` is a stated price in tokens.
+    `other` holds parts that are none of these, as compact JSON. `image_tokens` is a stated price in tokens, and so is
+    `sealed_tokens`: what a model is charged for that only it can read (reasoning that came encrypted).
     """
 
     role: Role
@@ -73,6 +74,7 @@ class Message:
     name: str = ""
     other: str = ""
     image_tokens: int = 0
+    sealed_tokens: int = 0
 
 
 class Opening(StrEnum):
@@ -92,6 +94,7 @@ class Conversation:
     `preamble` is what a model is charged for before the first message (tool schemas, as JSON text). `gaps`
     holds the index of every message that is followed by a record nobody could read (-1: before the first): a group
     that touches one may look incomplete without being so. `name` says where it stands ("chat.jsonl", "chats.jsonl:12").
+    `voice` is the role in which the tool's own mark gives a handoff to the model; None: whichever alternates best.
     """
 
     messages: tuple[Message, ...]
@@ -99,6 +102,7 @@ class Conversation:
     gaps: frozenset[int] = frozenset()
     name: str = ""
     opening: Opening = Opening.HEAD
+    voice: Role | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,9 +153,8 @@ def _fitted(on: Scene, settings: Settings, count: Count) -> Settings:
 def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about them
     pruned: Plan, on: Scene, head: int, start: int, settings: Settings, count: Count
 ) -> Plan:
-    demotable: Mapping[Spot, str] = {}
-    if not settings.tail_messages:
-        demotable = prunable(on.turns, on.groups, head, len(on.turns), settings)
+    whole = 0 if settings.tail_messages else len(on.turns)
+    demotable = prunable(on.turns, on.groups, head, whole, settings)
     least = stubbed_costs(on.turns, on.costs, demotable, count)
     tail, role = _tail(on, settings, head, start, least)
     stubs = _demoted(pruned.stubs, demotable, on.costs, least, tail, settings.tail_budget)
@@ -178,8 +177,8 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
         ceiling=ceiling,
         wrapper=wrapper,
     )
-    previous = on.base.notes.summary if on.base.notes else None
-    asked = request(between(on, head, tail), previous, on.turns[:head], on.turns[tail:], ceiling, settings)
+    known = on.base.notes.summary if on.base.notes else None
+    asked = request(between(on, head, tail), known, on.turns[:head], on.turns[tail:], ceiling, settings)
     asked = replace(asked, ledger=on.base.generation.ledger if on.base.generation else None)
     return Plan(on.conversation, Step.SUMMARISE, "at the trigger", sizes, on, head, tail, role, quote, stubs, asked)
 
@@ -220,11 +219,11 @@ def _tail(on: Scene, settings: Settings, head: int, start: int, least: Sequence[
     starts = [g.start for g in on.groups if floor <= g.start <= latest]
     earlier = [s for s in reversed(starts) if s == start or (s < start and sum(least[s:]) <= budget)]
     later = [s for s in starts if s > start and not settings.tail_messages]
-    for begin in (*earlier, *later):
+    for begin in () if on.conversation.voice else (*earlier, *later):
         role, alternates = role_between(on.turns[:head], on.turns[begin:])
         if alternates:
             return begin, role
-    return start, role_between(on.turns[:head], on.turns[start:])[0]
+    return start, on.conversation.voice or role_between(on.turns[:head], on.turns[start:])[0]
 
 
 def _demoted(  # noqa: PLR0913 - both price lists, and the stubs there are and could be

@@ -50,6 +50,7 @@ class Request:
 
     `ceiling` is in tokens. `head` and `tail` stay in the result word for word; they are context only. `ledger` are the
     facts that code has kept so far, None if it has not; `pin` is the pattern of sentences to keep as rules ("": none).
+    `size` are the tokens of the prompt, and `room` those that are left for an answer beside it; 0 if nobody knows.
     """
 
     system: str
@@ -61,6 +62,8 @@ class Request:
     tail: tuple[Message, ...]
     ledger: Summary | None = None
     pin: str = ""
+    size: int = 0
+    room: int = 0
 
 
 def _template() -> str:
@@ -105,7 +108,7 @@ FACTS = (
     "Files, commands, test results, identifiers and figures are recorded by other means as well; name them where the "
     "notes need them, and do not list them for their own sake."
 )
-_TAGS = ("transcript", "earlier_notes", "recorded_facts", "task")
+_TAGS = ("transcript", "earlier_notes", "recorded_facts", "draft_notes", "task")
 
 
 def request(  # noqa: PLR0913 - one argument for each thing that a summary depends on
@@ -115,9 +118,13 @@ def request(  # noqa: PLR0913 - one argument for each thing that a summary depen
     tail: tuple[Message, ...],
     ceiling: int,
     settings: Settings,
+    message_chars: int = MESSAGE_CHARS,
 ) -> Request:
-    """Ask for a summary of `turns` in at most `ceiling` tokens, or for an update of `previous` with them."""
-    transcript = fenced("transcript", "\n\n".join(labelled(turns, settings)))
+    """Ask for a summary of `turns` in at most `ceiling` tokens, or for an update of `previous` with them.
+
+    Of a message, a call or a result at most `message_chars` characters are shown.
+    """
+    transcript = fenced("transcript", "\n\n".join(labelled(turns, settings, message_chars)))
     if previous is None:
         task = next((m.text for m in head if m.role is Role.USER and is_spoken(m)), "")
         context = [fenced("task", shorten(task, TASK_CHARS))] if task else []
@@ -148,25 +155,36 @@ def repaired(asked: Request, complaint: str) -> Request:
     return replace(asked, user=user)
 
 
+def shortened(asked: Request, draft: str, size: int) -> Request:
+    """Ask to shorten a reply of `size` tokens that is acceptable but for its length; the turns are not sent again."""
+    user = (
+        f"{fenced('draft_notes', draft)}\n\nThese notes have {size:,} tokens. Shorten them to at most "
+        f"{asked.ceiling:,} tokens (about {asked.ceiling // 2:,} words) under the same headings. Keep the goal, the "
+        f"user's rules word for word, what is unfinished and the next steps; leave out what matters least. Keep the "
+        f"marks of notes, as in (#3fa1). Reply with the notes only."
+    )
+    return replace(asked, user=user)
+
+
 def fenced(tag: str, text: str) -> str:
     """Put `text` between tags, with every tag of ours inside it taken apart."""
     inner = re.sub(rf"<(/?)(?=(?:{'|'.join(_TAGS)})\b)", r"&lt;\1", text, flags=re.IGNORECASE)
     return f"<{tag}>\n{inner}\n</{tag}>"
 
 
-def labelled(turns: Turns, settings: Settings) -> Iterable[str]:
+def labelled(turns: Turns, settings: Settings, message_chars: int = MESSAGE_CHARS) -> Iterable[str]:
     """Write each message as labelled text: speaker and number, words, calls, and results as a line and an excerpt."""
     answered = {spot: call for spot, call, _ in results(turns.messages, turns.groups)}
     for index, message in enumerate(turns.messages):
         number = turns.first + index + 1
         if message.text.strip():
-            yield f"[{number}] {message.role.upper()}: {shorten(message.text, MESSAGE_CHARS)}"
+            yield f"[{number}] {message.role.upper()}: {shorten(message.text, message_chars)}"
         for call in message.calls:
-            yield f"[{number}] CALL {call.name}: {shorten(call.arguments, ARGUMENT_CHARS)}"
+            yield f"[{number}] CALL {call.name}: {shorten(call.arguments, min(ARGUMENT_CHARS, message_chars))}"
         for ordinal, result in enumerate(message.results):
             line = f"[{number}] RESULT of {describe(answered.get(Spot(index, ordinal)), result)}"
             room = settings.tool_excerpt * (FAILURE_FACTOR if failed(result) else 1)
-            excerpt = shorten(result.text.strip(), room)
+            excerpt = shorten(result.text.strip(), min(room, message_chars))
             yield f"{line}\n{excerpt}" if excerpt else line
         if message.image_tokens:
             yield f"[{number}] (an image)"

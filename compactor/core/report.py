@@ -22,13 +22,32 @@ class Outcome(StrEnum):
     LEFT = "left"
 
 
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens cost, going in and coming out, in any currency; None where nobody has said."""
+
+    input: float | None = None
+    output: float | None = None
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Price calls; what an endpoint had in its cache is priced in full. None without any price."""
+        if self.input is None and self.output is None:
+            return None
+        return (prompt_tokens * (self.input or 0) + completion_tokens * (self.output or 0)) / MILLION
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """One conversation. Sizes are tokens of `encoding`; None where nothing had to be counted.
 
     `after_least` and `after_most` bound what a dry run expects; after a real run both are what was written.
     `head`, `middle` and `tail` are 0 where nothing was split. `calls` and the tokens after it are what summarizer calls
-    cost. `form` is the format; bytes are those in the file, which holds far more than a model reads.
+    cost, `cost` the same in money, `net_saving` what one reading of the result saves at the price of input, less that
+    cost; both None without prices. `masked` counts the places where a secret was masked, in what was sent and in the
+    summary. `form` is the format; bytes are those in the file, which holds far more than a model reads.
     """
 
     name: str
@@ -56,6 +75,10 @@ class Report:
     form: str = ""
     bytes_before: int = 0
     bytes_after: int | None = None
+    cached_tokens: int = 0
+    masked: int = 0
+    cost: float | None = None
+    net_saving: float | None = None
 
     @property
     def fine(self) -> bool:
@@ -80,6 +103,10 @@ class Totals:
     prompt_tokens: int
     completion_tokens: int
     exact: bool
+    cached_tokens: int = 0
+    masked: int = 0
+    cost: float | None = None
+    net_saving: float | None = None
 
     @property
     def saved(self) -> tuple[float, float]:
@@ -108,4 +135,13 @@ def totals(reports: Iterable[Report]) -> Totals:
         sum(r.prompt_tokens for r in every),
         sum(r.completion_tokens for r in every),
         all(r.exact for r in every),
+        sum(r.cached_tokens for r in every),
+        sum(r.masked for r in every),
+        _sum(r.cost for r in every),
+        _sum(r.net_saving for r in every),
     )
+
+
+def _sum(amounts: Iterable[float | None]) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None

@@ -109,6 +109,13 @@ def _with(held: dict[str, Item], item: Item, ident: str) -> dict[str, Item]:
     return {**{i: old for i, old in held.items() if i != ident}, item.digest: item}
 
 
+def difference(before: Summary, after: Summary) -> Summary:
+    """Write down what makes `after` of the notes `before`: its items, and those that are no more as obsolete."""
+    held, now = identified(before), {item.digest for item in items(after)}
+    gone = tuple(f"- (#{ident}) no longer holds" for ident, old in held.items() if old.digest not in now)
+    return Summary({**after.sections, **({OBSOLETE: gone} if gone else {})})
+
+
 def _unnamed(item: Item) -> tuple[Item, str]:
     """Take the id out of an entry's first line."""
     found = _NAMED.match(item.lines[0])

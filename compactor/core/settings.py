@@ -130,7 +130,8 @@ class Settings:
         trigger: what comes out has to stay below it for a while.
         """
         wanted = max(int(self.summary_ratio * (covered + new)), self.summary_min, previous)
-        return min(wanted, self.summary_max, int(_SUMMARY_SHARE * self.trigger), previous + new // 2)
+        share = self.target_tokens or int(_SUMMARY_SHARE * self.trigger)  # of a target it gets what is left
+        return min(wanted, self.summary_max, share, previous + new // 2)
 
     def left_beside(self, tokens: int) -> int:
         """Give the tokens that `target_tokens` leaves for a summary beside `tokens` of other things."""
@@ -144,5 +145,5 @@ class Settings:
         """
         if not self.target_tokens:
             return self
-        room = self.target_tokens - taken - summary
+        room = self.target_tokens - taken - min(summary, int(_SUMMARY_SHARE * self.target_tokens))
         return replace(self, tail_tokens=max(min(self.tail_budget, room), 0))

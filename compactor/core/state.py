@@ -90,7 +90,7 @@ class Base:
 
     `view` are the indices of the messages that still stand as turns, `at` is the place among them where the handoff
     belongs, `handoff` the index of a handoff that stands in the conversation itself. Without an earlier compaction
-    `notes` is None and `view` is everything.
+    `notes` is None and `view` is everything. `lost` says that something was covered of which nothing is found.
     """
 
     view: tuple[int, ...]
@@ -100,6 +100,7 @@ class Base:
     handoff: int | None = None
     generation: Generation | None = None
     said: str = ""
+    lost: bool = False
 
 
 def key_of(messages: Sequence[Message]) -> str:
@@ -114,7 +115,7 @@ def locate(messages: Sequence[Message], entries: Iterable[Entry]) -> Base:
     """Find what is covered already: by a handoff in the conversation, else by the covered messages themselves.
 
     `entries` are those the sidecar has for conversations with this opening; the one that covers most wins. If none
-    fits (rewound too far, edited, or another conversation that begins alike), it starts afresh.
+    fits (rewound too far, edited, or another conversation that begins alike), nothing is gone on from: it is `lost`.
     """
     known = [g for entry in entries for g in reversed(entry.generations)]
     handoffs = [i for i, m in enumerate(messages) if is_handoff(m)]
@@ -127,7 +128,7 @@ def locate(messages: Sequence[Message], entries: Iterable[Entry]) -> Base:
         view = (*range(at), *range(at + generation.covered.count, len(messages)))
         return Base(view, at, generation.notes, generation.role, None, generation, said)
     said = "starts afresh: what earlier runs covered is not in it" if known else ""
-    return Base(tuple(range(len(messages))), said=said)
+    return Base(tuple(range(len(messages))), said=said, lost=bool(known))
 
 
 def _at_handoff(messages: Sequence[Message], handoffs: Sequence[int], known: Sequence[Generation]) -> Base:

@@ -7,6 +7,7 @@ and the offline summarizer all read it.
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -132,19 +133,18 @@ def fit(summary: Summary, ceiling: int, count: Count) -> Summary:
     ceiling below the bare headings (about 60 tokens) gives those.
     """
     trimmed = summary
-    lines = {key: list(value) for key, value in summary.sections.items()}
+    lines = {key: deque(value) for key, value in summary.sections.items()}
     for rank in sorted({s.rank for s in SECTIONS}):
         keys = [s.key for s in SECTIONS if s.rank == rank and lines.get(s.key)]
         while (over := count(render(trimmed)) - ceiling) > 0 and any(lines[k] for k in keys):
             while over > 0 and any(lines[k] for k in keys):  # tokens of lines add up only roughly
                 longest = max(keys, key=lambda k: len(lines[k]))
-                over -= count(lines[longest].pop(0) + "\n")
+                over -= count(lines[longest].popleft() + "\n")
             trimmed = Summary({k: tuple(v) for k, v in lines.items() if v})
     return trimmed
 
 
-_REASONING = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
-_OPEN_REASONING = re.compile(r"^.*?</(?:think|thinking|reasoning|thought)>\s*", re.DOTALL | re.IGNORECASE)
+_THINKING = re.compile(r"<(/?)(think|thinking|reasoning|thought)>\s*", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"^\W*(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:can(?:no|')t|won't)|sorry|as an ai\b|"
     r"抱歉|对不起|申し訳|lo siento|no puedo|es tut mir leid|ich kann (?:das|dies|dir|ihnen)? ?nicht|je suis désolé)",
@@ -152,11 +152,31 @@ _REFUSAL = re.compile(
 )
 
 
+# What models write under the headings when they believe that they were given nothing to read.
+_NO_TURNS = re.compile(
+    r"\W*(?:n/?a|none|unknown|not (?:applicable|provided|available|specified))\W*|"
+    r".*\b(?:no|empty|without)\b.{0,40}\b(?:conversation|transcript|turns?|messages?|history|content)\b.*|"
+    r".*\b(?:conversation|transcript|history)\b.{0,30}\b(?:empty|missing|not (?:provided|included|given))\b.*",
+    re.IGNORECASE,
+)
+NO_TURNS_LINES = 12  # a summary of more lines says something, whatever each of them says
+
+
 def strip_reasoning(text: str) -> str:
     """Take out the thinking that some models write into a reply, closed or left open at either end."""
-    text = _REASONING.sub("", text)
-    text = _OPEN_REASONING.sub("", text)
-    return re.sub(r"<(?:think|thinking|reasoning|thought)>.*\Z", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
+    kept: list[str] = []
+    start, opened = 0, ""
+    for tag in _THINKING.finditer(text):
+        closes, name = tag[1], tag[2].lower()
+        if opened:
+            if closes and name == opened:
+                start, opened = tag.end(), ""
+        elif closes:  # its beginning is lost: all that stands before it was thought
+            kept, start = [], tag.end()
+        else:
+            kept.append(text[start : tag.start()])
+            opened = name
+    return "".join([*kept, "" if opened else text[start:]]).strip()
 
 
 def judge(text: str, ceiling: int, count: Count) -> Summary | str:
@@ -164,6 +184,17 @@ def judge(text: str, ceiling: int, count: Count) -> Summary | str:
 
     `text` is the reply without its reasoning; `ceiling` is in tokens of `count`.
     """
+    verdict = whole(text)
+    return verdict if isinstance(verdict, str) else oversize(count(render(verdict)), ceiling) or verdict
+
+
+def oversize(size: int, ceiling: int) -> str:
+    """Say that a summary of `size` tokens is too long, "" if it is not."""
+    return f"the reply has {size:,} tokens where {ceiling:,} are allowed" if size > ceiling else ""
+
+
+def whole(text: str) -> Summary | str:
+    """Accept a reply as a summary of any length, or say in one sentence why it is none."""
     if not text.strip():
         return "the reply is empty"
     summary, missing = parse(text)
@@ -171,9 +202,16 @@ def judge(text: str, ceiling: int, count: Count) -> Summary | str:
         return f"the reply is a refusal: {text.strip()[:80]!r}"
     if missing:
         return f"the reply lacks the heading{'s'[: len(missing) > 1]} {', '.join(missing)}"
+    return _empty(summary) or summary
+
+
+def _empty(summary: Summary) -> str:
+    """Say why a summary with every heading says nothing, "" if it does say something."""
     if not summary.sections:
         return "every section of the reply is empty"
-    size = count(render(summary))
-    if size > ceiling:
-        return f"the reply has {size:,} tokens where {ceiling:,} are allowed"
-    return summary
+    if sum(f"({s.guide})" in summary[s.key] for s in SECTIONS) > 1:
+        return "the reply repeats what it was asked"
+    lines = [line for value in summary.sections.values() for line in value]
+    if len(lines) <= NO_TURNS_LINES and all(map(_NO_TURNS.fullmatch, lines)):
+        return "the reply says that there were no turns to read"
+    return ""

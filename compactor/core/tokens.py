@@ -40,14 +40,14 @@ class Count(Protocol):
 def message_cost(message: Message, count: Count) -> int:
     """Price `message`: the tokens that it adds to a request, envelope included."""
     texts = (message.text, message.reasoning, message.other, *(r.text for r in message.results))
-    images = message.image_tokens + sum(r.image_tokens for r in message.results)
+    stated = message.image_tokens + message.sealed_tokens + sum(r.image_tokens for r in message.results)
     return (
         PER_MESSAGE
         + count(message.role)
         + sum(count(t) for t in texts if t)
         + (count(message.name) + PER_NAME if message.name else 0)
         + sum(_call_cost(c, count) for c in message.calls)
-        + images
+        + stated
     )
 
 
@@ -77,8 +77,8 @@ def _message_bound(message: Message) -> int:
     texts = [message.role, message.text, message.reasoning, message.name, message.other]
     texts += [result.text for result in message.results]
     texts += [text for call in message.calls for text in (call.name, call.arguments)]
-    images = message.image_tokens + sum(r.image_tokens for r in message.results)
-    return PER_MESSAGE + PER_NAME + PER_CALL * len(message.calls) + images + sum(map(_bytes, texts))
+    stated = message.image_tokens + message.sealed_tokens + sum(r.image_tokens for r in message.results)
+    return PER_MESSAGE + PER_NAME + PER_CALL * len(message.calls) + stated + sum(map(_bytes, texts))
 
 
 def _bytes(text: str) -> int:

@@ -174,9 +174,23 @@ def standing(rules: Iterable[str]) -> tuple[str, ...]:
 def _closest(rule: str, earlier: list[str], shared: int) -> str | None:
     """Find the latest of the `earlier` rules that shares most subject words, if it shares at least `shared`."""
     words = subject_words(rule)
-    scored = [(len(words & subject_words(e)), n) for n, e in enumerate(earlier) if not revokes(e)]
+    named = _names(rule)
+    scored = [
+        (len(words & subject_words(e)), n)
+        for n, e in enumerate(earlier)
+        if not revokes(e) and not (named and (other := _names(e)) and named.isdisjoint(other))
+    ]
     best = max(scored, default=(0, 0))
     return earlier[best[1]] if best[0] >= shared else None
+
+
+# What a rule is about, where it is named and not described: code, paths, words with figures in them.
+_NAME = re.compile(r"`[^`]+`|[A-Za-z0-9.-]*[_/\d][\w./-]*|[a-z]+[A-Z]\w*")
+
+
+def _names(rule: str) -> frozenset[str]:
+    found = (m[0].strip("`.,") for m in _NAME.finditer(rule))
+    return frozenset(name for name in found if not name.isdecimal())  # figures alone say how many, or which message
 
 
 STEM_CHARS = 6  # "commit" and "comment" differ in them

@@ -65,9 +65,15 @@ def read(lines: Iterable[bytes]) -> Iterator[Record]:
 def _record(raw: bytes, line: int, value: object) -> Record:
     if isinstance(value, dict):
         return Record(raw, line, value)
-    if isinstance(value, list) and value and all(isinstance(element, dict) for element in value):
+    if isinstance(value, list) and _holds(value):
         return Record(raw, line, {BARE: value})
     return Record(raw, line, problem=f"column 1: {brief(value)} is not an object")
+
+
+def _holds(value: object) -> bool:
+    """Tell an object, or a list of objects, from any other value."""
+    listed = isinstance(value, list) and bool(value) and all(isinstance(element, dict) for element in value)
+    return isinstance(value, dict) or listed
 
 
 def brief(value: object) -> str:
@@ -105,7 +111,7 @@ def _glued(raw: bytes, line: int, text: str) -> tuple[Record, ...]:
         return (Record(raw, line, problem="nested too deeply"),)
     except ValueError:
         return (Record(raw, line, problem="a number of more than 4,300 digits"),)
-    if len(values) > 1 and (odd := next((v for v in values if not isinstance(v[1], dict)), None)):
+    if len(values) > 1 and (odd := next((v for v in values if not _holds(v[1])), None)):
         return (Record(raw, line, problem=f"column {odd[0] + 1}: {brief(odd[1])} is not an object"),)
     bounds = [0, *(start for start, _ in values[1:]), len(text)]
     raws = [text[a:b].encode() for a, b in pairwise(bounds)]

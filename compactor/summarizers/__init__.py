@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from compactor.core.faith import doubt
-from compactor.core.prompt import Request, repaired
-from compactor.core.summary import Summary, judge, strip_reasoning
-from compactor.errors import SummaryError
+from compactor.core.prompt import Request, repaired, shortened
+from compactor.core.summary import Summary, fit, oversize, render, strip_reasoning, whole
+from compactor.errors import PromptTooLong, SummaryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,9 +20,19 @@ if TYPE_CHECKING:
     from compactor.core.tokens import Count
 
 
+# An endpoint that counted so much less than was sent has cut the prompt (Ollama does, without a word). Tokenizers of
+# today's models count at least two thirds of what o200k_base counts.
+CUT_SHARE = 0.6
+LEAST_CUT = 3_000  # tokens of a prompt; every model takes as many
+DRAFT_FACTOR = 4  # a reply of more than so many times its ceiling is no draft to be shortened
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls cost, as the endpoint reported it, in tokens; zeros where it reported nothing."""
+    """What calls cost, as the endpoint reported it, in tokens; zeros where it reported nothing.
+
+    `calls` are all that were made, those included that brought nothing.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -36,6 +47,11 @@ class Usage:
             self.cached_tokens + other.cached_tokens,
             self.completion_tokens + other.completion_tokens,
         )
+
+
+def spent_by(error: SummaryError) -> Usage:
+    """Give what calls have cost that brought nothing."""
+    return error.spent if isinstance(error.spent, Usage) else Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +77,70 @@ class Summarizer(Protocol):
         """Let go of connections."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A reply that has been read: the summary if it is one, of how many tokens, and what is wrong with it."""
+
+    summary: Summary | None
+    size: int
+    complaint: str
+
+
 async def summarise(
     summarizer: Summarizer, request: Request, count: Count, mask: Callable[[str], str]
 ) -> tuple[Summary, Usage]:
-    """Get an acceptable summary: one request, and one that asks differently if the reply cannot be used.
+    """Get an acceptable summary: one request, and one that asks differently if the reply cannot be used as it is.
 
-    A reply that is only doubtful (an echo, another language) is asked for again once, and taken if no better comes.
-    What `mask` takes for a secret is neither sent nor accepted. Raises SummaryError if neither reply is accepted.
+    A reply that is only too long is sent back once to be shortened, and then cut; one that is only doubtful (an echo,
+    another language) is asked for again once, and taken if no better comes. What `mask` takes for a secret is neither
+    sent nor accepted. Raises SummaryError if neither reply is a summary.
     """
-    request = replace(request, user=mask(request.user))
-    spent = Usage()
+    request = replace(request, user=await asyncio.to_thread(mask, request.user))
+    asked, spent, usable = request, Usage(), None
     complaint = ""
-    doubtful: Summary | None = None
-    for asked in (request, None):
-        reply = await summarizer.reply(asked or repaired(request, complaint))
+    for last in (False, True):
+        try:
+            reply = await summarizer.reply(asked)
+            _believe(reply, asked, summarizer.name)
+        except SummaryError as error:
+            error.spent = spent = spent + spent_by(error)
+            if usable is None:
+                raise
+            break
         spent += reply.usage
-        verdict = mask(reply.fault) or judge(mask(strip_reasoning(reply.text)), request.ceiling, count)
-        if isinstance(verdict, Summary):
-            complaint = doubt(verdict, request) if asked else ""
-            if not complaint:
-                return verdict, spent
-            doubtful = verdict
-        else:
-            complaint = verdict
-    if doubtful is not None:  # better than nothing: the merge loses none of what it does not say
-        return doubtful, spent
-    raise SummaryError(f"no usable summary from {summarizer.name}: {complaint}", "try another model")
+        read = await asyncio.to_thread(_read, reply, request, count, mask)
+        if read.summary is not None and (last or not read.complaint) and read.size <= request.ceiling:
+            return read.summary, spent
+        complaint = read.complaint
+        usable = min((r for r in (usable, read) if r and r.summary), key=lambda r: r.size, default=None)
+        asked = _again(request, read)
+    if usable is not None and usable.summary is not None:
+        return await asyncio.to_thread(fit, usable.summary, request.ceiling, count), spent
+    unusable = SummaryError(f"no usable summary from {summarizer.name}: {complaint}", "try another model")
+    unusable.spent = spent
+    raise unusable
+
+
+def _believe(reply: Reply, asked: Request, name: str) -> None:
+    """Raise PromptTooLong if the endpoint has counted far less than it was sent."""
+    counted = reply.usage.prompt_tokens
+    if asked.size > LEAST_CUT and 0 < counted < CUT_SHARE * asked.size:
+        what = f"{name} has read only {counted:,} of {asked.size:,} tokens"
+        error = PromptTooLong(what, "raise its context, or say it by --summarizer-context", counted, asked.size)
+        error.spent = reply.usage
+        raise error
+
+
+def _read(reply: Reply, request: Request, count: Count, mask: Callable[[str], str]) -> _Read:
+    verdict = mask(reply.fault) or whole(mask(strip_reasoning(reply.text)))
+    if isinstance(verdict, str):
+        return _Read(None, 0, verdict)
+    size = count(render(verdict))
+    return _Read(verdict, size, oversize(size, request.ceiling) or doubt(verdict, request))
+
+
+def _again(request: Request, read: _Read) -> Request:
+    """Ask a second time, and differently."""
+    if read.summary is not None and request.ceiling < read.size <= DRAFT_FACTOR * request.ceiling:
+        return replace(shortened(request, render(read.summary), read.size), size=0)
+    return repaired(request, read.complaint)

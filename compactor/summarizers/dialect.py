@@ -39,20 +39,20 @@ class Dialect:
     headroom: int = 0
     limit: int | None = None
 
-    def parameters(self, ceiling: int) -> dict[str, int]:
-        """Bound an answer of `ceiling` tokens of ours, and make it repeatable."""
+    def parameters(self, ceiling: int, room: int = 0) -> dict[str, int]:
+        """Bound an answer of `ceiling` tokens of ours, and make it repeatable; `room` is all there is, if known."""
         cap = int(ceiling * CAP_FACTOR) + self.headroom
-        sent = {self.cap: min(cap, self.limit) if self.limit else cap}
+        sent = {self.cap: min(n for n in (cap, self.limit, room) if n)}
         return {**sent, "temperature": 0} if self.temperature else sent
 
-    def after_refusal(self, body: str, ceiling: int) -> Dialect:
+    def after_refusal(self, body: str, ceiling: int, room: int = 0) -> Dialect:
         """Learn from a 400 with this body; the same dialect if there is nothing to learn."""
-        named = _named(body, self.parameters(ceiling))
+        named = _named(body, self.parameters(ceiling, room))
         if named == "temperature":
             return replace(self, temperature=False)
         if named != self.cap:
             return self
-        sent = self.parameters(ceiling)[self.cap]
+        sent = self.parameters(ceiling, room)[self.cap]
         if limit := _limit(body, sent):
             return replace(self, limit=limit)
         if self.swapped:

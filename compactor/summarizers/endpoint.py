@@ -11,11 +11,12 @@ import os
 import random
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from compactor.errors import SummarizerUnavailable, SummaryError, UsageError
+from compactor.errors import PromptTooLong, SummarizerUnavailable, SummaryError, UsageError
+from compactor.summarizers import Reply, Usage
 from compactor.summarizers.dialect import OPENAI_HOST, Dialect, first_dialect
 from compactor.summarizers.failures import (
     Course,
@@ -28,7 +29,9 @@ from compactor.summarizers.failures import (
     pause,
     without_key,
 )
-from compactor.summarizers.replies import CUT, Answer, read, sendable
+from compactor.summarizers.overflow import stated
+from compactor.summarizers.pace import Pace
+from compactor.summarizers.replies import CUT, Answer, read, sendable, usage_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
     from compactor.core.prompt import Request
-    from compactor.summarizers import Reply
 
 DEFAULT_URL = f"https://{OPENAI_HOST}/v1"
 CONNECT_SECONDS = 10.0  # a server that is there takes a connection far sooner, however busy it is
@@ -44,6 +46,10 @@ CONNECT_SECONDS = 10.0  # a server that is there takes a connection far sooner, 
 _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?|[\da-f:]+(%\w+)?", re.ASCII | re.IGNORECASE)
 _URL = re.compile(r"[!-~]+")
 PLACEHOLDER_KEY = "no-key"  # the SDK insists on one; local servers do not look at it
+# Bytes of an answer, more than the largest summary and the longest thought take; a server that writes on is left.
+LONGEST_ANSWER = 2 * 1024 * 1024
+LONGEST_ERROR = 64 * 1024  # characters of an error's body that are looked at
+_HTTP = ("httpx", "httpx2", "httpcore", "httpcore2")  # whose errors come through while an answer is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +72,12 @@ class EndpointSummarizer:
     since the epoch) are arguments.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it depends on
         self,
         endpoint: Endpoint,
         environ: Mapping[str, str] = os.environ,
         *,
+        pace: Pace | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         dice: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.time,
@@ -80,6 +87,7 @@ class EndpointSummarizer:
         self._where = _shown(self._url)
         self._key = environ.get("OPENAI_API_KEY", "").strip()
         self._sleep, self._dice, self._clock = sleep, dice, clock
+        self._pace = pace or Pace()
         self._dialect = first_dialect(endpoint.model, self._url)
         self._client: AsyncOpenAI | None = None
         self._answered = False
@@ -95,17 +103,19 @@ class EndpointSummarizer:
         Raises SummarizerUnavailable for what would meet every conversation, SummaryError for the rest.
         """
         client = self._connect()
-        tried = 0
+        tried, spent = 0, Usage()
         while True:
             dialect = self._dialect
-            outcome = await self._call(client, request, dialect)
+            await self._pace.turn(request.size + request.ceiling)
+            outcome, cost = await self._call(client, request, dialect)
+            spent += cost
             if isinstance(outcome, Answer):
-                return self._accept(outcome, dialect)
-            if self._learns(outcome, dialect, request.ceiling):
+                return replace(self._accept(outcome, dialect), usage=spent)
+            if self._learns(outcome, dialect, request.ceiling, request.room):
                 continue
             tried += 1
             if tried > self._endpoint.retries or not self._passes(outcome):
-                raise self._error(outcome, tried)
+                raise self._error(outcome, tried, spent)
             await self._sleep(pause(outcome, tried - 1, self._dice()))
 
     async def close(self) -> None:
@@ -135,31 +145,55 @@ class EndpointSummarizer:
             )
         return self._client
 
-    async def _call(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> Answer | Failure:
+    async def _call(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> tuple[Answer | Failure, Usage]:
         from openai import APIConnectionError, APIStatusError
 
         try:
             async with asyncio.timeout(self._endpoint.timeout):
-                # The raw answer: what servers send in place of a completion would not survive the SDK's types.
-                answer = await client.chat.completions.with_raw_response.create(
-                    model=self._endpoint.model,
-                    messages=[
-                        {"role": "system", "content": sendable(request.system)},
-                        {"role": "user", "content": sendable(request.user)},
-                    ],
-                    extra_body=dialect.parameters(request.ceiling),  # a body's fields, whatever their names
-                )
+                body = await self._body(client, request, dialect)
         except APIStatusError as error:
-            body = masked(error.response.text, self._key)
-            wait = asked_wait(error.response.headers, body, self._clock())
-            return by_status(error.status_code, body, self._where, wait)
+            refusal = masked(error.response.text[:LONGEST_ERROR], self._key)
+            wait = asked_wait(error.response.headers, refusal, self._clock())
+            return by_status(error.status_code, refusal, self._where, wait), usage_in(refusal)
         except (TimeoutError, APIConnectionError) as error:
-            failure = by_connection(error, self._where)
-            timed_out = isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
-            if not timed_out or failure.kind is Kind.ADDRESS:
-                return failure
-            return Failure(Kind.TIMEOUT, f"{self._where} did not answer within {self._endpoint.timeout:g} s")
-        return read(without_key(answer.http_response.text, self._key), self._where)
+            return self._unanswered(error), Usage(calls=1)
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in _HTTP:
+                raise
+            return self._unanswered(error), Usage(calls=1)
+        if body is None:
+            endless = f"it wrote over {LONGEST_ANSWER // 1024 // 1024} MB"
+            return Answer(Reply("", endless), reasoned=False), Usage(calls=1)
+        outcome = read(without_key(body, self._key), self._where)
+        return outcome, outcome.reply.usage if isinstance(outcome, Answer) else usage_in(body)
+
+    async def _body(self, client: AsyncOpenAI, request: Request, dialect: Dialect) -> str | None:
+        """Ask, and read the answer as it came; None if there is no end to it.
+
+        What servers send in place of a completion would not survive the SDK's types.
+        """
+        asked = client.chat.completions.with_streaming_response.create(
+            model=self._endpoint.model,
+            messages=[
+                {"role": "system", "content": sendable(request.system)},
+                {"role": "user", "content": sendable(request.user)},
+            ],
+            extra_body=dialect.parameters(request.ceiling, request.room),  # a body's fields, whatever their names
+        )
+        body = bytearray()
+        async with asked as answer:
+            async for chunk in answer.iter_bytes():
+                body += chunk
+                if len(body) > LONGEST_ANSWER:
+                    return None
+        return body.decode("utf-8", "replace")
+
+    def _unanswered(self, error: Exception) -> Failure:
+        failure = by_connection(error, self._where)
+        timed_out = isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
+        if not timed_out or failure.kind is Kind.ADDRESS:
+            return failure
+        return Failure(Kind.TIMEOUT, f"{self._where} did not answer within {self._endpoint.timeout:g} s")
 
     def _accept(self, answer: Answer, dialect: Dialect) -> Reply:
         self._answered = True
@@ -167,7 +201,7 @@ class EndpointSummarizer:
             self._dialect = dialect.after_reasoning(cut=answer.reply.fault == CUT)
         return answer.reply
 
-    def _learns(self, failure: Failure, dialect: Dialect, ceiling: int) -> bool:
+    def _learns(self, failure: Failure, dialect: Dialect, ceiling: int, room: int = 0) -> bool:
         """Adapt to a refused parameter; True if another try asks differently.
 
         Calls in flight share what one of them has learned, and none takes it back.
@@ -175,7 +209,7 @@ class EndpointSummarizer:
         if failure.kind is not Kind.REQUEST:
             return False
         if self._dialect == dialect:
-            self._dialect = dialect.after_refusal(failure.body, ceiling)
+            self._dialect = dialect.after_refusal(failure.body, ceiling, room)
         return self._dialect != dialect
 
     def _passes(self, failure: Failure) -> bool:
@@ -184,10 +218,16 @@ class EndpointSummarizer:
             return self._answered
         return failure.course is Course.AGAIN
 
-    def _error(self, failure: Failure, tried: int) -> SummaryError:
+    def _error(self, failure: Failure, tried: int, spent: Usage) -> SummaryError:
         often = f" (tried {tried} times)" if tried > 1 else ""
-        kind = SummarizerUnavailable if failure.course is Course.CLOSE else SummaryError
-        return kind(masked(failure.what, self._key) + often, failure.next_step)
+        what = masked(failure.what, self._key) + often
+        error = SummaryError(what, failure.next_step)
+        if failure.course is Course.CLOSE:
+            error = SummarizerUnavailable(what, failure.next_step)
+        elif failure.kind is Kind.OVERFLOW:
+            error = PromptTooLong(what, failure.next_step, *stated(failure.body))
+        error.spent = spent
+        return error
 
 
 def _shown(url: str) -> str:

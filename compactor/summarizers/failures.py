@@ -58,7 +58,7 @@ _COURSES = {
     Kind.OVERFLOW: (Course.FAIL, "use a model with a larger context window"),
     Kind.FILTERED: (Course.FAIL, "use another model for this conversation, or --on-failure extract"),
     Kind.REQUEST: (Course.FAIL, "check --model and --base-url"),
-    Kind.RATE: (Course.AGAIN, "lower --jobs, raise --retries, or try later"),
+    Kind.RATE: (Course.AGAIN, "lower --jobs or set --rpm, raise --retries, or try later"),
     Kind.SERVER: (Course.AGAIN, "try later, or use another endpoint"),
     Kind.CONNECTION: (Course.AGAIN, "try again, and see the server's log"),
     Kind.TIMEOUT: (Course.AGAIN, "raise --timeout, or use a faster model"),

@@ -89,6 +89,15 @@ def sendable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def usage_in(body: str) -> Usage:
+    """Read what an answer has cost that brought no reply."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return Usage(calls=1)
+    return _usage(_mapping(answer).get("usage"))
+
+
 def _usage(usage: object) -> Usage:
     counted = _mapping(usage)
     return Usage(

@@ -1,0 +1,45 @@
+"""Whatever an endpoint does: is no transcript damaged, no failure a saving, and the user told what to do?"""
+
+import pytest
+
+from tests.standin import BEHAVIOURS
+from tests.standin_table import SPECS, as_markdown, happens
+
+
+def test_every_behaviour_has_a_row():
+    assert {spec.partition(":")[0].partition(",")[0] for spec in SPECS} == set(BEHAVIOURS)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_what_a_behaviour_comes_to(spec, tmp_path):
+    row = happens(spec, tmp_path)
+    assert row.said.count("\n") == 0
+    if row.code == 0:
+        assert row.written == "compacted"
+        assert row.sidecar.startswith("generation 1, ")
+        assert f" {row.calls} call" in row.sidecar  # every request that was made is counted
+        assert "tokens (-" in row.said
+    else:
+        assert row.written == "as it came"
+        assert row.sidecar == {1: "failure, nothing covered", 3: "none"}[row.code]
+        assert "; " in row.said  # what happened; what to do
+        assert row.said.endswith("(left as it came)")
+    if row.code == 3:
+        assert row.calls <= 1
+    assert row.calls <= (12 if spec.startswith(("cut:", "context_")) else 3)
+    assert len(as_markdown(row).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "calls", "code", "said"),
+    [
+        ("obey", 2, 1, "lacks the headings"),
+        ("obey_outside", 1, 0, ""),
+        ("other_language", 2, 0, ""),
+        ("echo_notes", 3, 1, "gave its notes back for messages"),
+    ],
+)
+def test_what_the_words_of_the_conversation_make_of_it(spec, calls, code, said, tmp_path):
+    row = happens(spec, tmp_path)
+    assert (row.calls, row.code) == (calls, code)
+    assert said in row.said
