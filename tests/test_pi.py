@@ -549,6 +549,23 @@ def test_a_line_counts_anew_what_its_compactions_name():
     assert brief(row.read_back(new)) == "u:NEW u:Y a:Z"
 
 
+def test_a_line_counts_what_was_glued_once_it_stands_apart():
+    bare = [without_links(r) for r in (*FOUR, result("r", "", "9"), user("y", ""))]
+    glued = b"".join(json.dumps(without_links(model(name, ""))).encode() for name in "mn")
+    row = only(lines(OLD_HEAD, glued, *bare[:4], old_compaction(3, "C"), *bare[4:]))
+    assert brief(row.conversation) == "u:C u:V a:W t:=9 u:Y"
+    content = row.render([Kept(n) for n in (0, 1, 2, 4)])
+    assert marks(content)[0]["firstKeptEntryIndex"] == 5
+    assert brief(row.read_back(content)) == "u:C u:V a:W u:Y"
+
+
+def test_a_ring_is_not_closed_anew():
+    row = row_of(user("u", "r"), says("a", "u"), result("r", "a", "9"))
+    content = row.render([Kept(0), Kept(1)])
+    assert named(content) == [("u", "r"), ("a", "u")]
+    assert brief(row.read_back(content)) == "u:U a:A"
+
+
 def test_appended_the_mark_alone_names_a_tail_that_has_not_changed():
     row = only(sample.lines(14))
     done = compacted(row, Native.APPEND, WIDE)
