@@ -31,18 +31,18 @@ class Place(NamedTuple):
 def arranged(indexes: Sequence[int | None], pieces: Iterable[Piece]) -> list[Place]:
     """Put `pieces` into the order of the originals; `indexes` holds the message index of each, or None.
 
-    A message may stand in several originals. Originals without a message all stay: before a handoff those that
-    stood before the first message it stands for, after it those that stood among the messages that are gone.
+    Originals without a message all stay: before a handoff those that stood before the first message it
+    stands for, after it those that stood among the messages that are gone.
     """
     places: list[Place] = []
-    last = {index: ordinal for ordinal, index in enumerate(indexes) if index is not None}
+    ordinal_of = {index: ordinal for ordinal, index in enumerate(indexes) if index is not None}
     position = 0
     for piece in pieces:
         if isinstance(piece, Kept):
-            stop = last[piece.index] + 1
-            staying = [n for n in range(position, stop) if indexes[n] in (None, piece.index)]
-            places += [Place(n, None if indexes[n] is None else piece) for n in staying]
-            position = stop
+            stop = ordinal_of[piece.index]
+            places += _others(indexes, position, stop)
+            places.append(Place(stop, piece))
+            position = stop + 1
         else:
             stop = next((n for n in range(position, len(indexes)) if indexes[n] is not None), len(indexes))
             places += _others(indexes, position, stop)
