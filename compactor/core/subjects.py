@@ -3,7 +3,9 @@
 Three signs, each enough: both name the subject in the same words before "is"; the later one says that something has
 changed and speaks of the same sort of thing in the same respect; both set the one value that a sort of thing can have
 (the time zone of reports). Sorts are a table of words, a row for each; where two earlier statements would fit equally,
-neither is taken for it.
+neither is taken for it. An order has no value that could change (that there is a new server does not lift the ban on
+restarting the old one), so it gives way to a later value of its sort only; a ban to a ban that says the former is over.
+Revocations are not told here: see `wishes`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from compactor.core.sentences import LABEL, QUESTION_MARKS
 from compactor.core.speech import anchored
+from compactor.core.wishes import OPENING, forbids, subject_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,64 +78,19 @@ _CHANGED = _sort(
     r"ahora|cambi(?:ó|a|amos)|a partir de ahora|nuev[oa]s?|en su lugar|actualización",
     "现在|改为|改成|更新|变更|推迟|换成|新的|変更|今後|これから|新しい|更新",
 )
-_IS = re.compile(r"\b(?:is|are|lautet|ist|es)\b|=|\uff1a|是|は", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]{3,}|[\u4e00-\u9fff\u30a0-\u30ff]{2}")
-_COMMON = frozenset(
-    [
-        "the",
-        "and",
-        "for",
-        "are",
-        "was",
-        "has",
-        "have",
-        "had",
-        "will",
-        "must",
-        "should",
-        "our",
-        "your",
-        "their",
-        "this",
-        "that",
-        "these",
-        "those",
-        "with",
-        "from",
-        "into",
-        "now",
-        "new",
-        "old",
-        "not",
-        "any",
-        "all",
-        "its",
-        "per",
-        "use",
-        "used",
-        "using",
-        "than",
-        "then",
-        "them",
-        "they",
-        "been",
-        "being",
-        "only",
-        "out",
-        "over",
-        "under",
-        "more",
-        "less",
-        "who",
-        "whom",
-        "internal",
-        "update",
-        "quick",
-        "please",
-        "never",
-        "always",
-    ]
+# What tells somebody to do something, at the beginning of a sentence.
+_ORDER = re.compile(
+    OPENING + r"(?:always|only|make sure|be sure|keep|use|run|ask|immer|stets|nur|siempre|solo)\b|务必|必须|必ず",
+    re.IGNORECASE,
 )
+_OVER = re.compile(
+    r"\b(?:old|previous|former|alte\w*|bisherige\w*|anterior|viej[oa])\b.{0,40}\b(?:retired|no longer|void|invalid|"
+    r"expired|obsolete|replaced|ungültig|gilt nicht|ya no|caducad[oa]|anulad[oa])\b|"
+    r"(?:旧|之前的|原来的).{0,20}(?:失效|作废|无效|停用)|(?:古い|以前の|旧).{0,20}(?:無効|失効|使えな|廃止)",
+    re.IGNORECASE,
+)
+_FIRST_SENTENCE = re.compile(r"(?<=[.!?])\s|(?<=[\u3002\uff01])")
+_IS = re.compile(r"\b(?:is|are|lautet|ist|es)\b|=|\uff1a|是|は", re.IGNORECASE)
 SUBJECT_CHARS = 60  # before "is": longer ones are clauses, not names
 
 
@@ -162,13 +120,22 @@ def without_superseded(texts: Sequence[str]) -> list[int]:
 def _taken_over(text: str, earlier: Sequence[tuple[int, str]]) -> set[int]:
     """Find those of `earlier` that `text` takes the place of."""
     subject, values = _subject(text), _found(_VALUES, text)
-    gone = {n for n, old in earlier if (subject and subject == _subject(old)) or values & _found(_VALUES, old)}
+    if not (forbids(text) and _OVER.search(text)):
+        earlier = [(n, old) for n, old in earlier if not forbids(_opening(old))]
+    gone = {n for n, old in earlier if values & _found(_VALUES, old)}
+    earlier = [(n, old) for n, old in earlier if forbids(_opening(old)) or not _ORDER.search(_opening(old))]
+    gone |= {n for n, old in earlier if subject and subject == _subject(old)}
     if _CHANGED.search(text):
         sorts = _found(_SORTS, text)
         for sort in sorted(sorts):
             found = _nearest(text, _speaking_of(sort, sorts, [(n, old) for n, old in earlier if n not in gone]), sort)
             gone |= {found} if found is not None else set()
     return gone
+
+
+def _opening(text: str) -> str:
+    """Give the first sentence of `text`: of a labelled line the others are details."""
+    return _FIRST_SENTENCE.split(LABEL.sub("", text.strip('"- ')), maxsplit=1)[0]
 
 
 def _speaking_of(sort: str, sorts: set[str], earlier: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -182,19 +149,18 @@ def _found(sorts: dict[str, re.Pattern[str]], text: str) -> set[str]:
 
 
 def _subject(text: str) -> str:
-    """Give what stands before "is" as it is compared, if that names something."""
-    told = LABEL.sub("", text.strip('"- '))
-    before = _IS.split(told, maxsplit=1)
-    if len(before) < 2 or len(before[0]) > SUBJECT_CHARS:  # noqa: PLR2004 - something stands after it
-        return ""
-    words = [w.lower() for w in _WORD.findall(before[0])]
-    return " ".join(words) if any(w not in _COMMON for w in words) and _found(_SORTS, before[0]) else ""
+    """Give what stands before "is", as it is compared, if that names something."""
+    before = _IS.split(LABEL.sub("", text.strip('"- ')), maxsplit=1)
+    named = len(before) > 1 and len(before[0]) <= SUBJECT_CHARS and _found(_SORTS, before[0])
+    return " ".join(before[0].lower().split()) if named else ""
 
 
 def _nearest(text: str, candidates: Sequence[tuple[int, str]], sort: str) -> int | None:
     """Find the candidate that speaks of its sort in the same respect: most words shared, none but it with so many."""
     words = _respects(text)
-    scored = sorted(((len(words & _respects(old)), n) for n, old in candidates), reverse=True)
+    scored = sorted(
+        ((len(words & _respects(old)), n) for n, old in candidates if _alike(text, old, sort)), reverse=True
+    )
     if not scored:
         return None
     if len(scored) == 1:
@@ -202,8 +168,12 @@ def _nearest(text: str, candidates: Sequence[tuple[int, str]], sort: str) -> int
     return scored[0][1] if scored[0][0] > scored[1][0] else None
 
 
+def _alike(text: str, old: str, sort: str) -> bool:
+    """Tell whether both may mean one thing of its sort: the staging and the production database are two."""
+    here, there = (_respects(_SORTS[sort].sub(" ", _subject(t))) for t in (text, old))
+    return not (here and there) or bool(here & there)
+
+
 def _respects(text: str) -> frozenset[str]:
-    """Give the words that tell one thing of a sort from another, by their first six letters."""
-    bare = _CHANGED.sub(" ", LABEL.sub("", text))
-    found = (w.lower() for w in _WORD.findall(bare))
-    return frozenset(w[:6] for w in found if w not in _COMMON)
+    """Give the words that tell one thing of a sort from another."""
+    return subject_words(_CHANGED.sub(" ", LABEL.sub("", text)))

@@ -108,6 +108,15 @@ _REPLACES = _any(
     r"从现在(?:开始|起)|今后|以后|改为|改成",
     r"(?:今後|これから)は?|代わりに|変更",
 )
+# Before the verb of an order.
+OPENING = r"^(?:(?:please|also|and|but|so|bitte|por favor)[, ]+)*"
+_BAN = re.compile(
+    OPENING + r"(?:do not|don'?t|avoid|no|leave|stop|kein\w*|no|evita)\b|"
+    r"\b(?:must|may|shall|can)(?: not|n'?t)\b|\b(?:never|under no circumstances|off[- ]limits|forbidden|not allowed|"
+    r"nie|niemals|darf nicht|auf keinen fall|verboten|nunca|jam[aá]s|prohibido|bajo ning[uú]n concepto)\b|"
+    r"不要|不准|不许|不得|禁止|严禁|切勿|请勿|ないで|禁じ|決して|絶対に",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +160,11 @@ def revokes(sentence: str) -> bool:
     return bool(_REVOKED.search(sentence))
 
 
+def forbids(sentence: str) -> bool:
+    """Tell whether `sentence` forbids something."""
+    return bool(_BAN.search(sentence))
+
+
 def standing(rules: Iterable[str]) -> tuple[str, ...]:
     """Keep the rules that still hold: in order those that no later sentence among them revokes or replaces.
 
@@ -172,13 +186,18 @@ def standing(rules: Iterable[str]) -> tuple[str, ...]:
 
 
 def _closest(rule: str, earlier: list[str], shared: int) -> str | None:
-    """Find the latest of the `earlier` rules that shares most subject words, if it shares at least `shared`."""
+    """Find the latest of the `earlier` rules that shares most subject words, if it shares at least `shared`.
+
+    What replaces a ban (two are shared) speaks of the same deed: it has the ban's first word, too.
+    """
     words = subject_words(rule)
     named = _names(rule)
     scored = [
         (len(words & subject_words(e)), n)
         for n, e in enumerate(earlier)
-        if not revokes(e) and not (named and (other := _names(e)) and named.isdisjoint(other))
+        if not revokes(e)
+        and not (named and (other := _names(e)) and named.isdisjoint(other))
+        and (shared == 1 or not forbids(e) or not (deed := _deed(e)) or deed in words)
     ]
     best = max(scored, default=(0, 0))
     return earlier[best[1]] if best[0] >= shared else None
@@ -193,7 +212,14 @@ def _names(rule: str) -> frozenset[str]:
     return frozenset(name for name in found if not name.isdecimal())  # figures alone say how many, or which message
 
 
+def _deed(rule: str) -> str:
+    """Give the first word of a rule that says what it is about, by its stem; "" in scripts without blanks."""
+    stems = (_stem(w) for w in re.findall(_SPACED_WORD, rule.lower()) if w not in _COMMON)
+    return next((stem for stem in stems if stem not in _COMMON_STEMS), "")
+
+
 STEM_CHARS = 6  # "commit" and "comment" differ in them
+_SPACED_WORD = r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff]{3,}"
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ung|ed|es|en|s|e)$")
 
 
@@ -227,7 +253,7 @@ _COMMON_PAIRS = frozenset(
 
 def subject_words(rule: str) -> frozenset[str]:
     """Give the words by which a rule is told from others: stems of words, or pairs of CJK characters."""
-    words = re.findall(r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff]{3,}", rule.lower())
+    words = re.findall(_SPACED_WORD, rule.lower())
     stems = {_stem(w) for w in words if w not in _COMMON}
     runs = re.findall(r"[\u4e00-\u9fff\u30a0-\u30ff]{2,}", rule)
     pairs = {run[i : i + 2] for run in runs for i in range(len(run) - 1)}
