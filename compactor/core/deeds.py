@@ -13,6 +13,7 @@ from compactor.core import facts
 from compactor.core.acts import Act, arguments_shown, changes_something, kind, name_words, spoken_lines
 from compactor.core.families import Line, line
 from compactor.core.messages import Role
+from compactor.core.room import SEPARATOR
 from compactor.core.sentences import clip, flat, said, sentences
 from compactor.core.story import answered_by_user, asserts, quoted
 from compactor.core.todos import Status, Todo, checkboxes, todo
@@ -197,7 +198,7 @@ def _given(act: Act) -> Iterator[str]:
 def _listing(name: str, frame: str, parts: tuple[str, ...], number: int) -> Iterator[Line]:
     for start in range(0, len(parts), PARTS):
         some = parts[start : start + PARTS]
-        yield line(name, f"{frame}: {'; '.join(some)} [{number}]", some)
+        yield line(name, f"{frame}: {SEPARATOR.join(some)} [{number}]", some)
 
 
 def tools(tale: Story) -> Iterator[Line]:

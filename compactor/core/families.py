@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compactor.core.room import SEPARATOR
 from compactor.core.summary import SECTIONS, Summary
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ FAMILIES = (
 )
 # Families that tell what a summarizer tells as well: sentences of the assistant.
 NARRATIVE = frozenset(("achieved", "edited", "answered", "next", "announced", "remark", "finding"))
+LISTS = frozenset(("number", "identifier"))  # their lines hold several facts
 BY_NAME = {f.name: f for f in FAMILIES}
 PROSE = {s.key: _family(f"{s.key} prose", s.key, 30, r"(?P<key>.*)") for s in SECTIONS}
 
@@ -98,7 +100,8 @@ def read_line(section: str, text: str) -> Line:
     """Tell the family of a line of an earlier summary."""
     for family in FAMILIES:
         if family.section == section and (match := family.shape.match(text)):
-            return Line(family, text, match["key"])
+            parts = tuple(match["key"].split(SEPARATOR)) if family.name in LISTS else ()
+            return Line(family, text, match["key"], parts)
     return Line(PROSE[section], text, re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", text).strip())
 
 

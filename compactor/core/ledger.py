@@ -15,6 +15,7 @@ from compactor.core import deeds, story
 from compactor.core.acts import kind
 from compactor.core.families import PROSE, Line, read_line
 from compactor.core.messages import Role
+from compactor.core.room import Claim
 from compactor.core.speech import salience
 from compactor.core.subjects import states, without_superseded
 from compactor.core.summary import SECTIONS, Summary
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 SENTENCES = frozenset(("decided", "achieved", "finding", "answered", "remark", "next"))
 RULES = frozenset(("rule", "pinned"))
-COPIES = frozenset(("number", "identifier", "asked"))  # say again what stands in a statement
 FILES = frozenset(("changed_file", "read_file"))
 # Lines of one family that are carried on: more than any summary has room for, and a sidecar of some ten kilobytes.
 KEPT = 100
@@ -149,21 +149,31 @@ def _tools_added(old: Line, new: Line) -> Line:
 
 
 def _reconciled(lines: Sequence[Line], tale: Story) -> list[Line]:
-    """Leave out revoked rules, and open items that stand under Done as well."""
+    """Leave out revoked and superseded rules, and open items that stand under Done as well."""
     later = [w.text for m in tale.after if m.role is Role.USER for w in wishes(m.text, 0)]
     held = standing([*(entry.text for entry in lines if entry.family.section == "constraints"), *later])
-    spoken = [n for n, entry in enumerate(lines) if entry.family.name in RULES]
-    current = without_superseded([lines[n].key.strip('"') for n in spoken])
-    overtaken = set(spoken) - {spoken[n] for n in current}
+    spoken = [entry for entry in lines if entry.family.name in RULES]
+    current = without_superseded([entry.key.strip('"') for entry in spoken])
+    overtaken = [entry for n, entry in enumerate(spoken) if n not in set(current)]
     finished = {entry.key.casefold() for entry in lines if entry.family.section == "done"}
     return [
         entry
-        for n, entry in enumerate(lines)
-        if n not in overtaken
-        and not (entry.family.name in COPIES and entry.number in {lines[k].number for k in overtaken})
+        for entry in _without_copies(lines, overtaken)
+        if entry not in overtaken
         and (entry.family.section != "constraints" or entry.text in held)
         and not (entry.family.section in ("in_progress", "next_steps") and entry.key.casefold() in finished)
     ]
+
+
+def _without_copies(lines: Sequence[Line], overtaken: Sequence[Line]) -> Iterator[Line]:
+    """Take out of the lists of figures and names what stands in an overtaken statement of the same message."""
+    gone: dict[int, str] = {}
+    for entry in overtaken:
+        gone[entry.number] = gone.get(entry.number, "") + entry.key
+    for entry in lines:
+        text = Claim(entry.text, entry.parts).without(gone[entry.number]) if entry.number in gone else entry.text
+        if text:
+            yield entry if text == entry.text else read_line(entry.family.section, text)
 
 
 def best_first(name: str, lines: Sequence[Line]) -> list[int]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from compactor.core.tokens import Count
 
+SEPARATOR = "; "  # between the facts of a list line
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -28,7 +30,7 @@ class Claim:
         if not self.parts:
             return self.line
         left = [p for p in self.parts if p not in already]
-        return self.line.replace("; ".join(self.parts), "; ".join(left)) if left else ""
+        return self.line.replace(SEPARATOR.join(self.parts), SEPARATOR.join(left)) if left else ""
 
 
 def apportion(

@@ -1,0 +1,41 @@
+"""The ledger adds what new turns hold and retires what they overtake, and nothing beside it."""
+
+from compactor.core import ledger
+from compactor.core.story import story
+from compactor.core.summary import Summary
+from tests.making import says, user
+from tests.test_story import asked
+
+
+def told(*turns):
+    return story(asked(*turns))
+
+
+def lines(*turns):
+    return [entry.text for entry in ledger.updated((), told(*turns))]
+
+
+def test_a_request_in_the_message_of_an_overtaken_statement_stays():
+    found = lines(
+        user("Hello there, mend the parser first."),
+        says("Mended."),
+        user("The launch date is 3 May. Rename the flag and measure 250 ms of idle time. The ticket is OPS-4411."),
+        says("Renamed."),
+        user("The launch date has moved to 9 May."),
+    )
+    text = "\n".join(found)
+    assert '"The launch date is 3 May."' not in text
+    assert "Rename the flag" in text
+    assert "OPS-4411" in text
+    assert "250 ms" in text
+
+
+def test_what_is_read_back_says_the_same():
+    turns = (user("Never push. The port is 8081, the id is OPS-4411."), says("412 tests pass."))
+    first = ledger.closed(ledger.updated((), told(*turns)))
+    assert ledger.closed(ledger.updated(ledger.opened(first), told())) == first
+
+
+def test_an_empty_conversation_has_no_facts():
+    assert lines() == []
+    assert ledger.closed(()) == Summary({})
