@@ -121,6 +121,112 @@ def test_a_long_rule_is_cut_with_a_mark():
     assert len(wish.text) <= RULE_CHARS
 
 
+REVOCATIONS = [
+    "What I said about quarry_7 no longer holds.",
+    "You may rename things in quarry_7 again.",
+    "You can now touch quarry_7.",
+    "The rule for quarry_7 is off.",
+    "Never mind the rule for quarry_7.",
+    "I take back what I said about quarry_7.",
+    "The quarry_7 thing doesn't matter any more.",
+    "We don't need the rule about quarry_7 any more.",
+    "Drop the quarry_7 rule.",
+    "The restriction on quarry_7 is lifted.",
+    "It is fine to touch quarry_7 again.",
+    "It's okay to change quarry_7 now.",
+    "Go ahead and change quarry_7 after all.",
+    "The instruction concerning quarry_7 has been withdrawn.",
+    "You need not keep to the rule about quarry_7 any longer.",
+    "My request about quarry_7 is withdrawn.",
+    "I changed my mind about quarry_7: do as you like.",
+    "You are free to edit quarry_7 from now on.",
+    "You don't have to ask me about quarry_7 anymore.",
+    "Ignore my earlier instruction on quarry_7.",
+    "Please disregard the rule on quarry_7.",
+    "What I asked for with quarry_7 is not needed any more.",
+    "That is no longer necessary for quarry_7.",
+    "There is no need to keep to the quarry_7 rule any more.",
+    "quarry_7 is open again.",
+    "The limit on quarry_7 is history.",
+    "Stop applying the quarry_7 rule.",
+    "Was ich zu quarry_7 gesagt habe, gilt nicht mehr.",
+    "Die Regel zu quarry_7 ist aufgehoben.",
+    "Die Vorgabe für quarry_7 entfällt.",
+    "Vergiss die Regel zu quarry_7.",
+    "Ich nehme die Regel zu quarry_7 zurück.",
+    "Die Sache mit quarry_7 hat sich erledigt.",
+    "quarry_7 darfst du jetzt wieder ändern.",
+    "Du kannst quarry_7 wieder ändern.",
+    "Du musst mich bei quarry_7 nicht mehr fragen.",
+    "Das Verbot für quarry_7 ist hinfällig.",
+    "Ignoriere meine Anweisung zu quarry_7.",
+    "Die Regel für quarry_7 ist nicht mehr nötig.",
+    "Die Regel zu quarry_7 kannst du streichen.",
+    "Für quarry_7 gilt das ab jetzt nicht mehr.",
+    "Lo que dije sobre quarry_7 ya no vale.",
+    "La regla de quarry_7 queda anulada.",
+    "Olvida la regla sobre quarry_7.",
+    "Ya no hace falta seguir la regla de quarry_7.",
+    "Ya puedes tocar quarry_7.",
+    "Retiro lo que dije de quarry_7.",
+    "Puedes cambiar quarry_7 otra vez.",
+    "La restricción de quarry_7 ya no se aplica.",
+    "Ignora mi instrucción sobre quarry_7.",
+    "Ya no tienes que preguntarme por quarry_7.",
+    "Deja sin efecto la regla de quarry_7.",
+    "Cancela la regla de quarry_7.",
+    "La regla sobre quarry_7 ya no rige.",
+    "关于 quarry_7 的规则作废。",
+    "取消 quarry_7 的规则。",
+    "quarry_7 的限制已经解除。",
+    "忘掉 quarry_7 那条规则。",
+    "quarry_7 那条规则不再适用。",
+    "我之前关于 quarry_7 的要求不算数了。",
+    "现在可以修改 quarry_7 了。",
+    "不用再管 quarry_7 的规则了。",
+    "我收回关于 quarry_7 的要求。",
+    "之前说的 quarry_7 不用遵守了。",
+    "quarry_7 的规定可以忽略了。",
+    "不必再问我 quarry_7 的事。",
+    "quarry_7 のルールはもう必要ありません。",
+    "quarry_7 についての指示は忘れてください。",
+    "quarry_7 の制限は解除します。",
+    "quarry_7 のルールは取り消します。",
+    "quarry_7 の件は無効です。",
+    "quarry_7 についてはもう聞かなくていいです。",
+    "quarry_7 のルールは適用しません。",
+    "quarry_7 を変更してもよくなりました。",
+    "quarry_7 についての約束はなかったことにしてください。",
+    "quarry_7 のルールは今後守らなくて構いません。",
+    "quarry_7 の条件は撤回します。",
+]
+
+
+@pytest.mark.parametrize("revocation", REVOCATIONS)
+def test_there_are_many_ways_to_take_a_rule_back(revocation):
+    assert is_wish(revocation, short=True)
+    assert standing(["Never rename a thing in quarry_7.", revocation]) == (revocation,)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Never drop a constraint without asking.",
+        "Remove the rate limit check in api.py.",
+        "Drop the constraints on the users table.",
+        "The rule engine is off by one.",
+        "Cancel the old request in the client code.",
+        "Forget about the docs for now.",
+        "Lift the state up into the parent.",
+        "Don't do that any more.",
+        "もう一度テストを実行してください。",
+        "不用管这个警告，先修 bug。",
+    ],
+)
+def test_work_on_rules_and_limits_takes_none_back(sentence):
+    assert not revokes(sentence)
+
+
 @pytest.mark.parametrize(
     ("rule", "revocation"),
     [

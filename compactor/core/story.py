@@ -31,6 +31,7 @@ ASKED_CHARS = 300
 LATEST_CHARS = 1_000  # of the last request: the work still goes on
 QUOTE_CHARS = 360  # nineteen in twenty sentences of assistants are shorter
 REMARK_CHARS = 20  # "Noted.", "I see."
+GAP = "…"  # stands for what is left out of a quotation
 REPLY_CHARS = 30  # shorter first sentences are courtesies ("Good catch.")
 
 
@@ -86,9 +87,20 @@ def goals(tale: Story) -> Iterator[Line]:
         yield line("task", by_user(said(first[1].text), first[0], room))
     for n, m in requests:
         latest = n == requests[-1][0]
-        noted = {w.text for w in wishes(m.text, n, tale.pin)} | set(_statements(m.text))
-        if latest or not noted.issuperset(sentences(m.text)):
-            yield line("asked", f"Asked: {by_user(said(m.text), n, LATEST_CHARS if latest else ASKED_CHARS)}")
+        asked = _beside(m.text, {w.text for w in wishes(m.text, n, tale.pin)} | set(_statements(m.text)))
+        if latest or asked:
+            limit = LATEST_CHARS if latest else ASKED_CHARS
+            yield line("asked", f"Asked: {by_user(asked or said(m.text), n, limit)}")
+
+
+def _beside(text: str, noted: set[str]) -> str:
+    """Give what `text` says beside the sentences that stand among the rules, "…" for those; "" if that is nothing."""
+    told = [sentence if sentence not in noted else GAP for sentence in sentences(text)]
+    if GAP not in told:
+        return said(text)
+    while told and told[-1] == GAP:
+        told.pop()
+    return " ".join(s for n, s in enumerate(told) if s != GAP or told[n - 1 : n] != [GAP])
 
 
 def _asks(message: Message) -> bool:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from compactor.core.sentences import LABEL, QUESTION_MARKS
 from compactor.core.speech import anchored
-from compactor.core.wishes import OPENING, forbids, subject_words
+from compactor.core.wish_words import OPENING
+from compactor.core.wishes import forbids, subject_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
