@@ -30,6 +30,13 @@ def test_a_request_in_the_message_of_an_overtaken_statement_stays():
     assert "250 ms" in text
 
 
+def test_the_first_request_of_new_turns_is_no_second_task():
+    before = ledger.updated((), told(user("Mend the parser."), says("Mended.")))
+    after = [entry.text for entry in ledger.updated(before, told(user("And the writer?"), says("Done, too.")))]
+    assert after[0] == '- "Mend the parser." [1]'
+    assert '- Asked: "And the writer?" [1]' in after
+
+
 def test_what_is_read_back_says_the_same():
     turns = (user("Never push. The port is 8081, the id is OPS-4411."), says("412 tests pass."))
     first = ledger.closed(ledger.updated((), told(*turns)))

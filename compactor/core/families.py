@@ -54,7 +54,7 @@ FAMILIES = (
     _family("running", "in_progress", 40, rf"Still open: (?P<key>.*){_N}"),
     _family("announced", "in_progress", 40, rf'Announced: (?P<key>".*"){_N}'),
     _family("failed", "blocked", 10, rf'Failed: (?P<key>.*?)(?: -> exit \d+)?(?:: ".*")?{_N}'),
-    _family("decided", "decisions", 10, rf'(?P<key>".*"){_N}'),
+    _family("decided", "decisions", 20, rf'(?P<key>".*"){_N}'),
     _family("replied", "decisions", 12, rf'The user answered: (?P<key>".*"){_N}'),
     _family("changed_file", "files", 24, rf"(?P<key>.+): (?P<counts>(?:created|modified|deleted)\b[a-z0-9 ,]*){_N}"),
     _family("read_file", "files", 9, rf"(?P<key>.+): (?P<counts>read(?: x\d+)?){_N}"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from compactor.core import deeds, story
 from compactor.core.acts import kind
-from compactor.core.families import PROSE, Line, read_line
+from compactor.core.families import PROSE, Line, line, read_line
 from compactor.core.messages import Role
 from compactor.core.room import Claim
 from compactor.core.speech import salience
@@ -63,8 +63,13 @@ def updated(before: Sequence[Line], tale: Story) -> list[Line]:
     now, items = deeds.lists(tale, known)
     new = sorted((*_new_lines(tale), *items), key=lambda entry: entry.number)
     if any(old.family.name == "task" for old in before):
-        new = [entry for entry in new if entry.family.name != "task"]
+        new = [_as_request(n) for n in new if n.family.name != "task" or n.number > len(tale.before)]
     return _reconciled(_merged(_still_true(before, tale, now, new), new), tale)
+
+
+def _as_request(entry: Line) -> Line:
+    """Make a request of what new turns alone would take for the task."""
+    return line("asked", f"Asked: {entry.text[2:]}") if entry.family.name == "task" else entry
 
 
 def _label(key: str) -> tuple[str, str] | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ALIKE = 88
 # A rule of the user, or a finished item, that another line repeats with words around it.
 REPEATED = 90
+WITH_WORDS = 1.4  # times as long as a line of the ledger, at most: longer ones say more, shorter ones in brief
 _UNFINISHED = ("in_progress", "blocked", "next_steps")
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])(?:\s+|$)")
 _NAMED = re.compile(r"^((?:[-*+•]|\d{1,3}[.)])\s+)?[(\[]?#([0-9a-f]{4,16})[)\]]?[:.]?\s*(.*)$")
@@ -146,16 +147,25 @@ def _alike(new: Item, held: Mapping[str, Item], named: set[str]) -> str:
 
 
 def settled(words: Summary, ledger: Sequence[Line]) -> Summary:
-    """Leave out of the prose what the ledger knows better: rules in the user's own words, and items that are done."""
+    """Leave out of the prose what the ledger says as well or knows better.
+
+    That is what says the same as a line of the ledger in the same section, a rule in other words than the user's, and
+    unfinished items that are done.
+    """
     from rapidfuzz.fuzz import partial_ratio, token_set_ratio  # noqa: PLC0415 - start-up time
 
-    rules = [entry.key.strip('"') for entry in ledger if entry.family.section == "constraints"]
+    known: dict[str, list[str]] = {}
+    for entry in ledger:
+        known.setdefault(entry.family.section, []).append(entry.key.strip('"'))
     done = [entry.key for entry in ledger if entry.family.name == "ticked"]
     done += [item.words for item in items(words) if item.section == "done"]
 
     def stays(item: Item) -> bool:
-        if item.section == "constraints":
-            return not any(partial_ratio(rule, item.words) >= REPEATED for rule in rules)
+        told = known.get(item.section, [])
+        if item.section != "constraints":
+            told = [key for key in told if 1 / WITH_WORDS <= (len(item.words) + 1) / (len(key) + 1) <= WITH_WORDS]
+        if any(partial_ratio(key, item.words) >= REPEATED for key in told):
+            return False
         unfinished = item.section in ("in_progress", "next_steps")
         return not (unfinished and any(token_set_ratio(text, item.words) >= REPEATED for text in done))
 

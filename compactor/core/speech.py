@@ -32,15 +32,17 @@ def _words(*languages: str) -> re.Pattern[str]:
 
 
 _DECISION = _words(
-    r"because|so that|instead of|rather than|decid(?:ed|e|ing)|decision|chose|chosen|opt(?:ed)? for|go(?:ing)? with|"
-    r"root cause|the reason|due to|that's why|therefore|to avoid|trade-?offs?|in favou?r of|should be|better to|"
+    r"because|so that|instead of|rather than|decid(?:ed|e|ing)|decision|chose|chosen|picked|settled on|opt(?:ed)? for|"
+    r"go(?:ing)? with|stick(?:ing)? with|wins? over|root cause|the reason|for (?:this|that) reason|due to|that's why|"
+    r"therefore|hence|to avoid|trade-?offs?|in favou?r of|should be|better to|"
     r"turns out|the (?:issue|problem|bug|culprit) (?:is|was)|caused by|since (?:the|it|we|this)",
-    r"weil|damit|statt|anstatt|stattdessen|entschied(?:en)?|entscheidung|gewählt|deshalb|daher|der grund|"
-    r"die ursache|um zu vermeiden|lieber",
-    r"porque|para que|en lugar de|en vez de|decid\w+|elegi\w+|elijo|por eso|ya que|la razón|la causa|debido a|"
-    r"para evitar",
-    r"因为|因此|所以|决定|选择|而不是|采用|改用|原因|为了避免|问题在于|由于",
-    r"ため[、に]|なので|ので、|理由|決め|決定|代わりに|選び|採用|原因|避けるため",
+    r"weil|damit|statt|anstatt|stattdessen|anstelle|entsch(?:ied(?:en)?|eide)|entscheidung|beschlossen|gewählt|wähle|"
+    r"(?<=, )(?:da|denn)|deshalb|deswegen|daher|aus diesem grund|wegen|der grund|die ursache|um zu vermeiden|lieber|"
+    r"setz(?:e|en|t) auf|bleib(?:e|en|t) (?:bei|es bei)|vorzug|fiel auf",
+    r"porque|pues|para que|en lugar de|en vez de|decid\w+|elegi\w+|elijo|opt(?:é|o|amos)|escog\w+|me quedo con|"
+    r"nos quedamos con|por eso|por lo tanto|ya que|puesto que|dado que|la razón|la causa|debido a|a causa de|para evitar",
+    r"因为|因此|所以|由于|鉴于|考虑到|决定|选择|选用|选定|敲定|而不是|采用|改用|沿用|原因|为了避免|问题在于",
+    r"ため[、に]|なので|ので、|から、|理由|決め|決定|代わりに|選び|選ん|採用|ことにし|方針|原因|避けるため",
 )
 _OUTCOME = _words(
     r"done|complet(?:ed|e)|fixed|added|created|implemented|updated|removed|renamed|refactored|committed|pushed|"

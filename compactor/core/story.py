@@ -5,6 +5,7 @@ Yields lines of the families of `families.py`, each a quotation with the number 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,7 @@ def _beside(text: str, noted: set[str]) -> str:
 
 
 def _asks(message: Message) -> bool:
-    return message.role is Role.USER and is_spoken(message) and bool(said(message.text).strip())
+    return message.role is Role.USER and is_spoken(message) and bool(re.search(r"\w", said(message.text)))
 
 
 def rules(tale: Story) -> Iterator[Line]:

@@ -86,19 +86,14 @@ NO_WISH = _any(
 )
 
 
-def _near(one: str, other: str, distance: int = 60) -> str:
-    """Match both within `distance` characters of one another, in either order."""
-    return rf"(?:{one}).{{0,{distance}}}(?:{other})|(?:{other}).{{0,{distance}}}(?:{one})"
-
-
 # What takes a rule back. A row for each language: a rule and what ends it; permissions, and needs that are over.
 REVOKED = _any(
     _near(
         r"\b(?:rules?|instructions?|restrictions?|constraints?|requirements?|preferences?|bans?|limits?)\b|"
         r"\b(?:what|everything|things?) i (?:said|told|asked|wrote)\b|\bmy (?:[a-z]+ )?(?:request|wish)(?:es)?\b",
         r"\b(?:forget|ignore|disregard|withdrawn?|revoked?|retract(?:ed)?|waived?|take back|never ?mind|no need|"
-        r"stop (?:following|applying)|not (?:need|apply)|(?:no|any) longer|any ?more|(?:is|are|was|been) (?:now )?(?:void|"
-        r"moot|obsolete|lifted|gone|dropped|cancell?ed|retired|over|history|off(?! by)))\b",
+        r"stop (?:following|applying)|not (?:need|apply)|(?:no|any) longer|any ?more|(?:is|are|was|been) (?:now )?(?:"
+        r"void|moot|obsolete|lifted|gone|dropped|cancell?ed|retired|over|history|off(?! by)))\b",
     ),
     r"\b(?:drop|scrap|cancel|lift|remove) (?:the|that|my|all|those|these|any) (?:\S+ ){0,3}"
     r"(?:rules?|instructions?|restrictions?|requirements?|preferences?|bans?)\b",
