@@ -127,6 +127,32 @@ def test_a_rule_in_the_user_s_own_words_replaces_its_retelling():
     assert settled(words, [rule])["constraints"] == ("- keep the API stable",)
 
 
+def test_a_rule_that_was_taken_back_is_not_retold():
+    rule, end = line("rule", '"Never push to main." [3]'), line("rule", '"Forget the rule about pushing." [9]')
+    words = sections(constraints=("- never push to main", "- ask before pushing to forks", "- keep the API stable"))
+    assert settled(words, [end], [rule], [end])["constraints"] == ("- keep the API stable",)
+
+
+@pytest.mark.parametrize(
+    ("section", "told", "kept"),
+    [
+        ("decisions", "- ASSISTANT: SQLite, because one file travels.", False),
+        ("decisions", "- SQLite", True),  # in brief
+        (
+            "decisions",
+            "- SQLite, because one file travels. Postgres stays for the archive that three jobs read.",
+            True,
+        ),
+        ("context", "- SQLite, because one file travels.", True),  # elsewhere
+        ("files", "- src/a.py", False),
+        ("files", "- src/a.py: the parser, mended", True),
+    ],
+)
+def test_what_the_ledger_says_is_not_said_again(section, told, kept):
+    known = [line("decided", '"SQLite, because one file travels." [3]'), line("read_file", "src/a.py: read [3]")]
+    assert bool(settled(sections(**{section: told}), known)[section]) is kept
+
+
 def test_what_is_done_is_not_listed_as_open():
     ticked = line("ticked", "[x] write the docs")
     words = sections(in_progress="- write the docs", next_steps=("- write the docs", "- release"), done="- tests pass")

@@ -43,9 +43,10 @@ def merged(request: Request, reply: Summary, count: Count) -> Merged:
     """Join what a summarizer replied to `request` with what code knows; `reply` is empty if there is no summarizer."""
     tale = story.story(request)
     previous = request.previous or Summary({})
-    lines = ledger.updated(ledger.opened(request.ledger or previous), tale)
+    known = ledger.opened(request.ledger or previous)
+    lines = ledger.updated(known, tale)
     reply, left_out = without_inventions(as_prose(reply), request)
-    words = settled(revised(prose(previous), reply), lines)
+    words = settled(revised(prose(previous), reply), lines, known, list(story.rules(tale)))
     told = [Line(PROSE[s.key], text, text) for s in SECTIONS for text in words[s.key]]
     weights = {f.name: f.weight for f in (*PROSE.values(), *FAMILIES)}
     if reply.sections:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactor.core.summary import OBSOLETE, SECTIONS, Summary
+from compactor.core.wishes import revokes, standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -146,24 +147,30 @@ def _alike(new: Item, held: Mapping[str, Item], named: set[str]) -> str:
     return ""
 
 
-def settled(words: Summary, ledger: Sequence[Line]) -> Summary:
+def settled(
+    words: Summary, ledger: Sequence[Line], before: Sequence[Line] = (), wished: Sequence[Line] = ()
+) -> Summary:
     """Leave out of the prose what the ledger says as well or knows better.
 
-    That is what says the same as a line of the ledger in the same section, a rule in other words than the user's, and
-    unfinished items that are done.
+    That is what says the same as a line in the same section (of the ledger as it was `before`, too: what it dropped
+    no longer holds), a rule that one of the new ones, `wished`, takes back, and unfinished items that are done.
     """
     from rapidfuzz.fuzz import partial_ratio, token_set_ratio  # noqa: PLC0415 - start-up time
 
     known: dict[str, list[str]] = {}
-    for entry in ledger:
+    for entry in (*before, *wished, *ledger):
         known.setdefault(entry.family.section, []).append(entry.key.strip('"'))
     done = [entry.key for entry in ledger if entry.family.name == "ticked"]
     done += [item.words for item in items(words) if item.section == "done"]
+    rules = [item.words for item in items(words) if item.section == "constraints"]
+    held = set(standing([*rules, *(wish.key for wish in wished if revokes(wish.key))]))
 
     def stays(item: Item) -> bool:
         told = known.get(item.section, [])
         if item.section != "constraints":
             told = [key for key in told if 1 / WITH_WORDS <= (len(item.words) + 1) / (len(key) + 1) <= WITH_WORDS]
+        elif item.words not in held:
+            return False
         if any(partial_ratio(key, item.words) >= REPEATED for key in told):
             return False
         unfinished = item.section in ("in_progress", "next_steps")

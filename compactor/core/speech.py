@@ -40,7 +40,7 @@ _DECISION = _words(
     r"(?<=, )(?:da|denn)|deshalb|deswegen|daher|aus diesem grund|wegen|der grund|die ursache|um zu vermeiden|lieber|"
     r"setz(?:e|en|t) auf|bleib(?:e|en|t) (?:bei|es bei)|vorzug|fiel auf",
     r"porque|pues|para que|en lugar de|en vez de|decid\w+|elegi\w+|elijo|opt(?:é|o|amos)|escog\w+|me quedo con|"
-    r"nos quedamos con|por eso|por lo tanto|ya que|puesto que|dado que|la razón|la causa|debido a|a causa de|para evitar",
+    r"nos quedamos con|por eso|por lo tanto|ya que|puesto que|dado que|la razón|la causa|debido a|para evitar",
     r"因为|因此|所以|由于|鉴于|考虑到|决定|选择|选用|选定|敲定|而不是|采用|改用|沿用|原因|为了避免|问题在于",
     r"ため[、に]|なので|ので、|から、|理由|決め|決定|代わりに|選び|選ん|採用|ことにし|方針|原因|避けるため",
 )
