@@ -39,10 +39,10 @@ _N = r" (?:\[\d+\]|\(message \d+\))"
 # Weights are shares of the room: the user's words first, then what is open, then facts, then narrative. With them
 # a summary of 8,000 tokens kept every command and 99 % of the paths of eleven recorded sessions.
 FAMILIES = (
-    _family("task", "goal", 300, rf'(?P<key>".*"){_N}'),
+    _family("task", "goal", 3_000, rf'(?P<key>".*"){_N}'),
     _family("asked", "goal", 20, rf'Asked: (?P<key>".*"){_N}'),
-    _family("pinned", "constraints", 1_000, rf'Pinned: (?P<key>".*"){_N}'),
-    _family("rule", "constraints", 300, rf'(?P<key>".*"){_N}'),
+    _family("pinned", "constraints", 1_000_000, rf'Pinned: (?P<key>".*"){_N}'),
+    _family("rule", "constraints", 100_000, rf'(?P<key>".*"){_N}'),
     _family("commit", "done", 8, rf"Commit (?P<key>[0-9a-f]+): .*{_N}"),
     _family("called", "done", 14, rf"Called (?P<key>.*){_N}"),
     _family("tested", "done", 8, rf'Ran (?P<key>.*): ".*"{_N}'),

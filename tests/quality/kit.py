@@ -101,6 +101,21 @@ class Bare(Whole):
         return "\n".join(brief(m) if is_handoff(m) else f"[{m.role}] {m.text}" for m in messages)
 
 
+class Alone(Bare):
+    """The summary without the last turn beside it, as the kit's own compactors keep none."""
+
+    name = "compactor, summary alone"
+
+    def opened(self, turns):
+        if len(turns) > 1:
+            return Whole.opened(self, turns)
+        return [("assistant", write(read(f"{PREFIX}\n\n{turns[0].text}\n\n{END}")))]
+
+    def text(self, messages):
+        handoffs = [brief(m).partition("\n> ")[0] for m in messages if is_handoff(m)]
+        return "\n".join(handoffs) or super().text(messages)
+
+
 def brief(handoff: Message):
     """Write a handoff's summary alone, with the headings that something stands under."""
     notes = read(handoff.text)
@@ -175,11 +190,11 @@ def table(seeds):
     """Part b as a table."""
     rows, lost = [], []
     for budget in BUDGETS:
-        for name, factory in ((Bare.name, Bare), (Whole.name, Whole), (REFERENCE, COMPACTORS[REFERENCE])):
+        for name, factory in ((Alone.name, Alone), (Bare.name, Bare), (Whole.name, Whole), (REFERENCE, COMPACTORS[REFERENCE])):
             one = measure(factory, budget, seeds.numbers)
             shares = (one.survival, one.resolved, one.pairs, one.updates, one.generated, one.current, one.stable)
             rows.append((f"{budget:.0%} {name}", *shares, one.within, f"{mean(one.sizes):.1f} %"))
-            lost += [f"{name}: {line}" for s in (*shares, one.within) for line in s.lost] if factory is Bare else []
+            lost += [f"{name}: {line}" for s in (*shares, one.within) for line in s.lost] if factory is Alone else []
     headings = (
         "budget",
         "survival",
