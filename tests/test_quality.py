@@ -100,7 +100,7 @@ def test_tables_say_what_was_measured():
     assert as_json(table)["rows"][0] == {"arm": "one", "all": {"percent": 50.0, "hits": 1, "of": 2}}
 
 
-@pytest.mark.parametrize("factory", [kit.Whole, kit.Bare])
+@pytest.mark.parametrize("factory", [kit.Whole, kit.Bare, kit.Alone])
 def test_what_the_kit_hands_back_is_the_compacted_conversation(factory):
     session, _ = build_random_session(1)
     adapter = factory()
@@ -155,7 +155,7 @@ def test_real_compactions_hold_every_family_and_only_what_stands_in_the_text():
 
 @cache
 def planted(budget):
-    return kit.measure(kit.Bare, budget, TUNING.numbers[:1])
+    return kit.measure(kit.Alone, budget, TUNING.numbers[:1])
 
 
 def share_of(budget, name):
@@ -165,15 +165,15 @@ def share_of(budget, name):
 @pytest.mark.parametrize(
     ("budget", "name", "bar"),
     [
+        (0.1, "survival", 45),
+        (0.1, "resolved", 56),
+        pytest.param(0.1, "pairs", 100, marks=pytest.mark.xfail(strict=False, reason="87.5 % are kept")),
+        (0.2, "survival", 90),
         (0.2, "resolved", 100),
         (0.2, "pairs", 100),
         (0.3, "survival", 100),
         (0.3, "resolved", 100),
         (0.3, "pairs", 100),
-        pytest.param(0.1, "survival", 45, marks=pytest.mark.xfail(strict=False, reason="35.0 % survive")),
-        pytest.param(0.1, "resolved", 56, marks=pytest.mark.xfail(strict=False, reason="56.2 % are resolved, just")),
-        pytest.param(0.1, "pairs", 100, marks=pytest.mark.xfail(strict=False, reason="66.7 % are kept")),
-        pytest.param(0.2, "survival", 90, marks=pytest.mark.xfail(strict=False, reason="75.0 % survive")),
     ],
 )
 def test_the_conformance_kit_finds_what_it_planted(budget, name, bar):
@@ -190,33 +190,36 @@ def ten_rounds():
     return drift.measure(TUNING, drift.Way.BESIDE, LANGUAGES)
 
 
-@pytest.mark.parametrize("name", ["paths", "finished", "active", "within"])
-def test_ten_rounds_keep(ten_rounds, name):
-    assert getattr(ten_rounds, name).percent == 100
-
-
-@pytest.mark.xfail(strict=False, reason="90 to 100 % of the rules, 88 % of the decisions, 85 % of round 1")
-@pytest.mark.parametrize("name", ["rules", "decisions", "first"])
-def test_ten_rounds_lose_nothing_that_was_said(ten_rounds, name):
+@pytest.mark.parametrize("name", ["rules", "decisions", "first", "paths", "revoked", "finished", "active", "within"])
+def test_ten_rounds_lose_nothing_that_holds(ten_rounds, name):
     assert getattr(ten_rounds, name).percent == 100
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_rule_is_never_taken_from_what_a_tool_printed(language):
+def test_every_language_keeps_all_that_was_said(language):
     found, _ = languages.measure(Seeds((1,)), language)
-    assert found["printed ones not believed"].percent == 100
-    assert found["paths"].percent == 100
+    assert {what: share.percent for what, share in found.items()} == dict.fromkeys(languages.WHAT, 100)
 
 
 @SHARED
 def test_at_the_size_of_the_tool_s_own_summary_more_survives_without_a_model():
-    for piece in real.pieces():
-        own, theirs = real.Found(), real.Found()
-        handoff = arms.handoff_alone(arms.read(piece.content), len(piece.native)).handoff
-        assert len(handoff) <= len(piece.native)
-        own.judge(piece, piece.probes, handoff, 1)
+    own, theirs = real.Found(), real.Found()
+    for piece in (p for p in real.pieces() if p.name.startswith("claude-code")):
+        text = arms.whole(arms.read(piece.content), len(piece.native)).text
+        assert len(text) <= len(piece.native)
+        own.judge(piece, piece.probes, text, 1)
         theirs.judge(piece, piece.probes, piece.native, 1)
-        assert own.all.hits > theirs.all.hits
+    assert own.all.percent >= 85
+    assert all(own.families[f].hits >= theirs.families[f].hits for f in FAMILIES)
+
+
+@SHARED
+def test_in_four_thousand_characters_more_survives_than_in_the_tool_s_own_summaries():
+    own, theirs = real.Found(), real.Found()
+    for piece in (p for p in real.pieces() if p.name.startswith("pi")):
+        own.judge(piece, piece.probes, arms.handoff_alone(arms.read(piece.content), len(piece.native)).handoff, 1)
+        theirs.judge(piece, piece.probes, piece.native, 1)
+    assert own.all.hits > theirs.all.hits
 
 
 @pytest.mark.parametrize("way", drift.Way)

@@ -190,11 +190,12 @@ def table(seeds):
     """Part b as a table."""
     rows, lost = [], []
     for budget in BUDGETS:
-        for name, factory in ((Alone.name, Alone), (Bare.name, Bare), (Whole.name, Whole), (REFERENCE, COMPACTORS[REFERENCE])):
+        for factory in (Alone, Bare, Whole, COMPACTORS[REFERENCE]):
             one = measure(factory, budget, seeds.numbers)
             shares = (one.survival, one.resolved, one.pairs, one.updates, one.generated, one.current, one.stable)
-            rows.append((f"{budget:.0%} {name}", *shares, one.within, f"{mean(one.sizes):.1f} %"))
-            lost += [f"{name}: {line}" for s in (*shares, one.within) for line in s.lost] if factory is Alone else []
+            rows.append((f"{budget:.0%} {factory.name}", *shares, one.within, f"{mean(one.sizes):.1f} %"))
+            if factory is Alone:
+                lost += [f"{factory.name}: {line}" for s in (*shares, one.within) for line in s.lost]
     headings = (
         "budget",
         "survival",
