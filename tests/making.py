@@ -11,7 +11,7 @@ from compactor.core.messages import Call, Conversation, Message, Result, Role
 from compactor.core.plan import Plan, make_plan
 from compactor.core.settings import OnFailure, Settings, StubStyle, Trigger
 from compactor.core.state import Entry, extended
-from compactor.core.summary import SECTIONS, Summary, fit
+from compactor.core.summary import SECTIONS, Summary, fit, oversize, render, whole
 from compactor.core.verify import result_messages
 
 
@@ -27,6 +27,12 @@ class Quarters:
 
 
 COUNT = Quarters()
+
+
+def judge(text, ceiling, count):
+    """What a reply without its reasoning is taken for: a summary of at most `ceiling` tokens, or why it is none."""
+    verdict = whole(text)
+    return verdict if isinstance(verdict, str) else oversize(count(render(verdict)), ceiling) or verdict
 
 
 # Factories.
@@ -237,7 +243,7 @@ def settings(draw, **fixed):
     """Settings that make small conversations large, the odd ones included."""
     least = draw(st.sampled_from([0, 200]))
     drawn = {
-        "context_window": draw(st.sampled_from([400, 2_000, 3_000, 4_000, 4_000])),
+        "context_window": draw(st.sampled_from([1, 100, 400, 2_000, 3_000, 4_000, 4_000, 4_000])),
         "threshold": draw(st.sampled_from([0.2, 0.5, 0.9])),
         "protect_first": draw(st.integers(0, 5)),
         "tail_tokens": draw(st.sampled_from([0, 50, 300, 20_000])),

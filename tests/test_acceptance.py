@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from compactor.core.summary import Summary, judge, parse, render, strip_reasoning
+from compactor.core.summary import Summary, parse, render, strip_reasoning
 from compactor.errors import PromptTooLong, SummarizerUnavailable, SummaryError
 from compactor.summarizers import Reply, Usage, summarise
 from tests.asked import COUNT, asked, notes, run
+from tests.making import judge
 
 
 def lacking(*headings):

@@ -13,11 +13,12 @@ from compactor.core.plan import Step, make_plan
 from compactor.core.prune import STUB_SENTENCE, stub
 from compactor.core.settings import Settings, Trigger
 from compactor.core.state import Entry, extended
-from compactor.core.summary import Summary, judge, parse, render, strip_reasoning
+from compactor.core.summary import Summary, parse, render, strip_reasoning
 from compactor.core.tokens import message_cost
 from compactor.core.verify import result_messages
 from compactor.redact import masker
 from compactor.tokenizer import tokenizer
+from tests.making import judge
 
 COUNT = tokenizer()
 SMALL = Settings(context_window=4_000)

@@ -3,7 +3,6 @@
 The trees and what is read of them are those that the client itself (2.1.197) was seen to send.
 """
 
-import asyncio
 import json
 import re
 from io import BytesIO
@@ -13,15 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.attempt import compact_row
 from compactor.core.handoff import KNOWN_PREFIXES, PREFIX, is_handoff
 from compactor.core.messages import CALL_REMOVED, Handoff, Kept, Opening, Role
-from compactor.core.settings import Settings, Trigger
 from compactor.core.tokens import PER_IMAGE
 from compactor.core.verify import broken
 from compactor.formats import rows
 from compactor.tokenizer import tokenizer
-from compactor.tools import Known, Native, Tools
+from compactor.tools import Native
+from tests.offline import compacted
 from tests.samples import claude_code as sample
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "transcripts" / "claude-code"
@@ -104,15 +102,6 @@ def brief(conversation):
 
 def records_of(content):
     return [json.loads(line) for line in content.splitlines()]
-
-
-def compacted(row, native=Native.REWRITE, window=8_000, trigger=Trigger.FORCE):
-    async def work():
-        settings = Settings(context_window=window, trigger_mode=trigger)
-        tools = Tools(settings, COUNT, None, lambda: 0.0, asyncio.Semaphore(1), str, native)
-        return await compact_row(row, Known("0" * 16, None, (), lambda: None), tools)
-
-    return asyncio.run(work())
 
 
 # The path.
@@ -690,7 +679,7 @@ def test_a_real_session(path):
     assert row.format.name == "claude-code"
     assert row.render([Kept(n) for n in range(len(row.conversation.messages))]) == row.raw == content
     for native in Native:
-        done = compacted(row, native, window=40_000)
+        done = compacted(row, native, context_window=40_000)
         assert done.report.outcome in {"summarised", "untouched"}
         if done.report.outcome == "summarised":
             again = row.read_back(done.content)

@@ -6,8 +6,8 @@ from hypothesis import given
 
 from compactor.core.messages import Call, Message, Role
 from compactor.core.sentences import flat
-from compactor.core.summary import SECTIONS, judge, render
-from tests.making import COUNT, says, user
+from compactor.core.summary import SECTIONS, render
+from tests.making import COUNT, judge, says, user
 from tests.test_merge import SESSION, SESSIONS, every_line, extracted
 from tests.test_story import asked
 

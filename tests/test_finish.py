@@ -423,7 +423,7 @@ def test_a_rewound_conversation_goes_on_from_the_generation_that_still_fits():
 def test_the_examples_reach_every_end():
     ends = Counter()
 
-    @hypothesis.settings(max_examples=200)
+    @hypothesis.settings(max_examples=300)
     @given(conversations(), settings())
     def reach(talk, chosen):
         ran = run(talk, chosen)

@@ -10,7 +10,7 @@ from compactor.core.verify import broken
 from compactor.formats import rows
 from compactor.formats.langchain import detect, message
 from compactor.formats.langchain_edits import constructor_bytes, flat_bytes, kept_bytes, nested_bytes
-from compactor.formats.openai_messages import MalformedError
+from compactor.formats.values import MalformedError
 from tests.offline import compacted
 from tests.samples import langchain
 

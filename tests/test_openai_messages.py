@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from compactor.core.messages import Call, Message, Result, Role
 from compactor.core.tokens import PER_IMAGE
-from compactor.formats.openai_messages import MalformedError, is_message, message
+from compactor.formats.openai_messages import is_message, message
+from compactor.formats.values import MalformedError
 
 PIXEL = "data:image/png;base64," + "iVBORw0KGgo" * 400
 

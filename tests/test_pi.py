@@ -3,7 +3,6 @@
 The trees and what is read of them are those that pi itself (0.73.1) was seen to make of the same files.
 """
 
-import asyncio
 import json
 from datetime import datetime
 from io import BytesIO
@@ -13,16 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.attempt import compact_row
 from compactor.core.handoff import KNOWN_PREFIXES, PREFIX, is_handoff
 from compactor.core.messages import CALL_REMOVED, Handoff, Kept, Opening, Role
-from compactor.core.settings import Settings, Trigger
 from compactor.core.tokens import PER_IMAGE
 from compactor.core.verify import broken
 from compactor.errors import InputError
 from compactor.formats import format_named, rows
 from compactor.tokenizer import tokenizer
-from compactor.tools import Known, Native, Tools
+from compactor.tools import Native
+from tests.offline import compacted
 from tests.samples import pi as sample
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "transcripts" / "pi"
@@ -114,15 +112,6 @@ def records_of(content):
 
 def named(content):
     return [(r["id"], r["parentId"]) for r in records_of(content)[1:]]
-
-
-def compacted(row, native=Native.REWRITE, window=8_000, trigger=Trigger.FORCE):
-    async def work():
-        settings = Settings(context_window=window, trigger_mode=trigger)
-        tools = Tools(settings, COUNT, None, lambda: 0.0, asyncio.Semaphore(1), str, native)
-        return await compact_row(row, Known("0" * 16, None, (), lambda: None), tools)
-
-    return asyncio.run(work())
 
 
 def everything(row):
@@ -376,7 +365,7 @@ def marks(content):
 @pytest.mark.parametrize("native", Native)
 def test_the_mark_is_the_one_of_pi(native):
     before = sample.session(3, 14).records
-    after = records_of(compacted(only(lines(*before)), native, WIDE).content)
+    after = records_of(compacted(only(lines(*before)), native, context_window=WIDE).content)
     assert after[0] == before[0]
     assert list(after[-1]) == ["type", "id", "parentId", "timestamp", "summary", "firstKeptEntryId", "tokensBefore"]
     assert after[-1]["type"] == "compaction"
@@ -391,14 +380,14 @@ def test_the_mark_is_the_one_of_pi(native):
 @pytest.mark.parametrize("native", Native)
 def test_the_mark_is_no_older_than_any_answer(native):
     """Pi disbelieves what an answer says of its context if the answer is no younger than the newest compaction."""
-    after = records_of(compacted(only(sample.lines(14)), native, WIDE).content)
+    after = records_of(compacted(only(sample.lines(14)), native, context_window=WIDE).content)
     answers = [r["message"]["timestamp"] for r in after if r.get("message", {}).get("role") == "assistant"]
     assert datetime.fromisoformat(after[-1]["timestamp"]).timestamp() * 1_000 >= max(answers)
 
 
 def test_rewritten_the_tail_stays_byte_for_byte_but_for_links_and_usage():
     row = only(sample.lines(14))
-    after = compacted(row, window=WIDE).content.splitlines()
+    after = compacted(row, context_window=WIDE).content.splitlines()
     before = {json.loads(line)["id"]: line for line in row.raw.splitlines()}
     same = 0
     path = [json.loads(after[-1])]
@@ -568,7 +557,7 @@ def test_a_ring_is_not_closed_anew():
 
 def test_appended_the_mark_alone_names_a_tail_that_has_not_changed():
     row = only(sample.lines(14))
-    done = compacted(row, Native.APPEND, WIDE)
+    done = compacted(row, Native.APPEND, context_window=WIDE)
     assert done.report.outcome == "summarised"
     assert done.content.startswith(row.raw)
     assert len(done.content[len(row.raw) :].splitlines()) == 1
@@ -739,7 +728,7 @@ def test_a_real_session(path, cut):
     assert is_handoff(row.conversation.messages[0])
     assert row.render(everything(row)) == row.raw == content
     for native in Native:
-        done = compacted(row, native, window=40_000)
+        done = compacted(row, native, context_window=40_000)
         assert done.report.outcome == "summarised"
         again = row.read_back(done.content)
         assert not broken(again, [Kept(n) for n in range(len(again.messages))])

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.core.summary import Summary, judge, parse
+from compactor.core.summary import Summary, parse
 from tests.asked import COUNT, asked
+from tests.making import judge
 from tests.standin import Ask, Standin, notes, unmarked
 
 

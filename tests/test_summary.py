@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactor.core.messages import well_formed
-from compactor.core.summary import NOTHING, SECTIONS, Summary, fit, judge, parse, render, strip_reasoning
+from compactor.core.summary import NOTHING, SECTIONS, Summary, fit, parse, render, strip_reasoning
 from compactor.tokenizer import tokenizer
-from tests.making import COUNT, sections
+from tests.making import COUNT, judge, sections
 from tests.test_handoff import SUMMARIES
 
 HEADINGS = tuple(s.heading for s in SECTIONS)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from compactor.job import Act, Archive, Earlier
 from compactor.jobs import Places, jobs_of
 from compactor.redact import Redact
 from compactor.start import start
+
+if TYPE_CHECKING:
+    from compactor.ending import Ending
 
 EXAMPLES = """Compact conversations: prune old tool results, summarise the middle.
 
@@ -99,13 +102,17 @@ def compact(  # noqa: D103 - its help is EXAMPLES
         console.note("compactor: --no-archive: what is taken out of these files cannot be had back")
     redact = Redact.NOTHING if no_redact else Redact.SECRETS
     ending = asyncio.run(start(jobs, settings, options, given, console, act, earlier, keep, redact))
+    _show(ending, dry_run=dry_run, json=json, apart=all(job.target for job in jobs), console=console)
+    raise typer.Exit(ending.exit_code)
+
+
+def _show(ending: Ending, *, dry_run: bool, json: bool, apart: bool, console: Console) -> None:
+    """Write the reports where transcripts do not go: JSON to stderr unless these go to files, `apart`."""
     if json:
-        to_stdout = dry_run or all(job.target for job in jobs)
-        (sys.stdout if to_stdout else sys.stderr).buffer.write(as_json(ending.reports))
+        (sys.stdout if dry_run or apart else sys.stderr).buffer.write(as_json(ending.reports))
     elif dry_run:
         report = table(ending.reports, console.width)
         sys.stdout.buffer.write(report.encode(sys.stdout.encoding, "backslashreplace"))
     else:
         console.summary(ending.reports)
     sys.stdout.flush()
-    raise typer.Exit(ending.exit_code)

@@ -127,9 +127,9 @@ class Settings:
     def summary_budget(self, new: int, previous: int = 0, covered: int = 0) -> int:
         """Bound a summary of `new` tokens of turns, and of `covered` more that a summary of `previous` stands for.
 
-        It never has to shrink below the previous one, and grows by at most half of what is new: so the floor gives
-        way, and what is written is always smaller than what it replaces. Like the tail it never takes over 40 % of the
-        trigger: what comes out has to stay below it for a while.
+        It grows by at most half of what is new, so that what is written is always smaller than what it replaces: the
+        floor gives way. It need not shrink below the previous one, unless that takes over 40 % of the trigger, as the
+        tail never does: what comes out has to stay below it for a while.
         """
         wanted = max(int(self.summary_ratio * (covered + new)), self.summary_min, previous)
         share = self.target_tokens or int(_SUMMARY_SHARE * self.trigger)  # of a target it gets what is left

@@ -179,15 +179,6 @@ def strip_reasoning(text: str) -> str:
     return "".join([*kept, "" if opened else text[start:]]).strip()
 
 
-def judge(text: str, ceiling: int, count: Count) -> Summary | str:
-    """Accept a reply as a summary, or say in one sentence why it is none.
-
-    `text` is the reply without its reasoning; `ceiling` is in tokens of `count`.
-    """
-    verdict = whole(text)
-    return verdict if isinstance(verdict, str) else oversize(count(render(verdict)), ceiling) or verdict
-
-
 def oversize(size: int, ceiling: int) -> str:
     """Say that a summary of `size` tokens is too long, "" if it is not."""
     return f"the reply has {size:,} tokens where {ceiling:,} are allowed" if size > ceiling else ""

@@ -19,9 +19,9 @@ from compactor.formats.anthropic_blocks import SERVED, Content, content, plain
 from compactor.formats.anthropic_edits import kept_bytes
 from compactor.formats.layouts import Turns
 from compactor.formats.openai_edits import handoff_bytes
-from compactor.formats.openai_messages import MalformedError
 from compactor.formats.records import brief
 from compactor.formats.row import Format
+from compactor.formats.values import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

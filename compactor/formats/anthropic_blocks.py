@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from compactor.core.messages import Call, Message, Result, Role
 from compactor.formats import media
-from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import brief
+from compactor.formats.values import MalformedError, compact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -12,7 +12,7 @@ from compactor.core.handoff import KNOWN_PREFIXES
 from compactor.core.messages import Message, Role
 from compactor.formats.anthropic_blocks import Content, joined
 from compactor.formats.claude_code_blocks import content_of, says_nothing
-from compactor.formats.openai_messages import MalformedError
+from compactor.formats.values import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -34,9 +34,9 @@ from compactor.formats.gemini_session import Live, checkpoint, is_event, is_sess
 from compactor.formats.gemini_turn_edits import Counts, changed
 from compactor.formats.gemini_turns import repeats, turns
 from compactor.formats.jsonbytes import BOM, members, patched, quoted, rebuilt, whole
-from compactor.formats.openai_messages import MalformedError
 from compactor.formats.records import MISSING
 from compactor.formats.row import Array, Fault, Format
+from compactor.formats.values import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -20,9 +20,9 @@ from compactor.formats.gemini_edits import text_part, with_parts
 from compactor.formats.gemini_parts import find
 from compactor.formats.gemini_places import Holds, New, Slot, bridges, placed, speaker, summary_text
 from compactor.formats.jsonbytes import elements, members, patched, quoted, rebuilt, whole
-from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import MISSING, brief
 from compactor.formats.row import Fault, Format
+from compactor.formats.values import MalformedError, compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from compactor.core.messages import Message, Result, Role
 from compactor.formats import gemini_parts
 from compactor.formats.gemini_parts import find, mapping, string
-from compactor.formats.openai_messages import MalformedError
 from compactor.formats.records import brief
+from compactor.formats.values import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

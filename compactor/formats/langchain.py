@@ -16,8 +16,8 @@ from compactor.formats.langchain_edits import BODIES, constructor_bytes, flat_by
 from compactor.formats.langchain_parts import calls, content, reasoning, string
 from compactor.formats.layouts import Turns
 from compactor.formats.openai_chat import TURNS as OPENAI
-from compactor.formats.openai_messages import MalformedError
 from compactor.formats.row import Format
+from compactor.formats.values import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from compactor.core.messages import Call
 from compactor.formats import media
-from compactor.formats.openai_messages import IMAGE_PARTS, Content, MalformedError, compact
+from compactor.formats.openai_messages import IMAGE_PARTS
 from compactor.formats.records import brief
+from compactor.formats.values import Content, MalformedError, compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from compactor.core.messages import Conversation, Handoff, Kept
 from compactor.formats.answers import with_answers
 from compactor.formats.jsonbytes import elements, members, patched, rebuilt, rewritten, whole
-from compactor.formats.openai_messages import MalformedError
 from compactor.formats.order import arranged
 from compactor.formats.records import BARE, MISSING, brief
 from compactor.formats.row import Fault
+from compactor.formats.values import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

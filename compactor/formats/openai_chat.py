@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from compactor.formats.layouts import Turns
 from compactor.formats.openai_edits import handoff_bytes, kept_bytes
-from compactor.formats.openai_messages import FOREIGN_PARTS, compact, is_message, message
+from compactor.formats.openai_messages import FOREIGN_PARTS, is_message, message
 from compactor.formats.row import Format
+from compactor.formats.values import compact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,13 +7,13 @@ LLaMA-Factory, which say `value` where the API says `text`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compactor.core.messages import Call, Message, Result, Role
 from compactor.formats import media
-from compactor.formats.jsonbytes import depth
 from compactor.formats.records import brief
+from compactor.formats.values import Content, MalformedError, compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,30 +29,8 @@ ROLES: Final = {
 # Blocks of other APIs that carry calls and results: read as words, they would be torn from their partners.
 FOREIGN_PARTS = frozenset({"tool_use", "tool_result", "function_call", "function_call_output"})
 ELSEWHERE = "belongs to another API than OpenAI chat"
-# Half of the stack that Python 3.11 gives to its JSON writer; later versions reach further.
-WRITABLE_DEPTH = 500
 TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 IMAGE_PARTS = frozenset({"image_url", "input_image", "image"})
-
-
-class MalformedError(Exception):
-    """A message is not what its format says: where in it, as a JSON path, and how."""
-
-    def __init__(self, path: str, what: str) -> None:
-        super().__init__(f"{path}: {what}")
-        self.path = path
-        self.what = what
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What the content of one message holds, or one part of it; `shown` is text that stands for something else."""
-
-    texts: tuple[str, ...] = ()
-    shown: tuple[str, ...] = ()
-    reasoning: tuple[str, ...] = ()
-    calls: tuple[Call, ...] = ()
-    tokens: int = 0
 
 
 def is_message(value: Mapping[str, object]) -> bool:
@@ -166,17 +144,6 @@ def _medium(kind: str, part: dict[str, object], path: str) -> media.Shown:
         inner = part.get("file")
         return media.file(inner if isinstance(inner, dict) else part)
     return media.scrubbed_json(compact(part, path))
-
-
-def compact(value: object, path: str) -> str:
-    """Write a JSON value as text without blanks. Raises MalformedError if it is nested beyond WRITABLE_DEPTH."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    except RecursionError:
-        text = ""
-    if not text or depth(text.encode("utf-8", "surrogatepass")) > WRITABLE_DEPTH:
-        raise MalformedError(path, f"nested more than {WRITABLE_DEPTH} levels deep")
-    return text
 
 
 def _calls(value: Mapping[str, object]) -> list[Call]:

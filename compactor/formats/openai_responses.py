@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from compactor.core.messages import Conversation
 from compactor.formats.answers import with_answers
 from compactor.formats.jsonbytes import elements, members, patched, rebuilt, whole
-from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import MISSING, brief
 from compactor.formats.responses_edits import plan, words
 from compactor.formats.responses_items import is_item, is_own
 from compactor.formats.responses_turns import reading
 from compactor.formats.row import Fault, Format
+from compactor.formats.values import MalformedError, compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -19,13 +19,13 @@ from compactor.core.messages import Conversation, Kept, Role
 from compactor.formats import openhands_edits as edits
 from compactor.formats.answers import with_answers
 from compactor.formats.jsonbytes import elements, members, patched, rebuilt, whole
-from compactor.formats.openai_messages import compact
 from compactor.formats.openhands_events import CONDENSATION, SPOKEN, kind
 from compactor.formats.openhands_log import appended, rewritten
 from compactor.formats.openhands_view import View, view
 from compactor.formats.records import MISSING, Record
 from compactor.formats.records import read as read_records
 from compactor.formats.row import Fault, Format
+from compactor.formats.values import compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

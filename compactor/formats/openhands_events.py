@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from compactor.core.messages import Call, Message, Result, Role
 from compactor.formats import media
-from compactor.formats.openai_messages import Content, MalformedError, compact
 from compactor.formats.records import brief
+from compactor.formats.values import Content, MalformedError, compact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from compactor.core.handoff import is_handoff
 from compactor.core.messages import Message, Role
-from compactor.formats.openai_messages import MalformedError
 from compactor.formats.openhands_events import ACTION, CONDENSATION, RESULTS, SPOKEN, SUMMARY, kind, message
 from compactor.formats.records import MISSING
+from compactor.formats.values import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

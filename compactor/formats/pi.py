@@ -17,12 +17,12 @@ from compactor.core.messages import Conversation, Handoff, Kept, Opening
 from compactor.formats import pi_edits as edits
 from compactor.formats.answers import with_answers
 from compactor.formats.jsonbytes import quoted, whole
-from compactor.formats.openai_messages import MalformedError
 from compactor.formats.pi_messages import message_of
 from compactor.formats.pi_staying import staying
 from compactor.formats.pi_tree import COMPACTION, tree
 from compactor.formats.records import MISSING
 from compactor.formats.row import Fault, Format
+from compactor.formats.values import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

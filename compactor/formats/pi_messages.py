@@ -13,8 +13,8 @@ from compactor.core.handoff import KNOWN_PREFIXES
 from compactor.core.messages import Call, Message, Result, Role
 from compactor.formats import media
 from compactor.formats.anthropic_blocks import Content, joined, plain, string
-from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import brief
+from compactor.formats.values import MalformedError, compact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from compactor.core.messages import Call, Message, Result, Role
 from compactor.core.tokens import PER_IMAGE
 from compactor.formats import media
-from compactor.formats.openai_messages import ROLES, MalformedError, compact, message
+from compactor.formats.openai_messages import ROLES, message
 from compactor.formats.records import brief
+from compactor.formats.values import MalformedError, compact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

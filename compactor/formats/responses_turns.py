@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from compactor.core.handoff import is_handoff
 from compactor.core.messages import Message, Role
-from compactor.formats.openai_messages import MalformedError
 from compactor.formats.responses_items import Item, Kind, item
+from compactor.formats.values import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from compactor.core.messages import Call, Message, Result, Role
 from compactor.formats import media
-from compactor.formats.openai_messages import MalformedError, compact
 from compactor.formats.records import brief
 from compactor.formats.sharegpt_tags import CALL, RESULT, between, tagged, thought
+from compactor.formats.values import MalformedError, compact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
