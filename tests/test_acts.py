@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from compactor.core.acts import acts, arguments_shown, brief, changes_something, kind, name_words, spoken_lines
+from compactor.core.acts import acts, arguments_shown, changes_something, name_words, spoken_lines
 from compactor.core.messages import Call, Message, Result, Role, groups
 from compactor.core.prune import stub
 from compactor.core.settings import Settings
@@ -84,30 +84,6 @@ def test_a_cleared_result_still_says_how_it_ended():
 )
 def test_subject(name, arguments, subject):
     assert act(name, arguments).subject == subject
-
-
-def test_a_here_document_is_left_out_of_the_command():
-    command = "cat > a.py << 'EOF'\nimport os\nos.remove('x')\nEOF\npython a.py"
-    assert brief(command) == "cat > a.py << 'EOF' … EOF python a.py"
-
-
-@pytest.mark.parametrize(
-    ("subject", "sort"),
-    [
-        ("pytest -q tests/test_a.py", "pytest tests/test_a.py"),
-        ("cd /srv && pytest -q 2>&1 | tail -3", "pytest"),
-        ("CI=1 timeout 60 npm run build --silent", "npm run build"),
-        ('python -c "import x; print(1)"', "python -c"),
-        ("python -m pytest -q", "python -m pytest"),
-        ("cat > fix.py <<'EOF' … EOF python fix.py", "python fix.py"),
-        ("git commit -m 'x'", "git commit"),
-        ("Edit(/srv/a.py)", "Edit(/srv/a.py)"),
-        ("book_flight(HAT1)", "book_flight"),
-        ("", ""),
-    ],
-)
-def test_kind(subject, sort):
-    assert kind(subject) == sort
 
 
 @pytest.mark.parametrize(

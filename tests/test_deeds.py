@@ -164,6 +164,17 @@ def test_commands_with_their_outcome():
     assert lines(deeds.commands, ran("make", FAIL), ran("make")) == ["- `make` -> exit 1 [1]", "- `make` -> exit 0 [3]"]
 
 
+def test_a_status_that_a_pipe_hides_is_not_believed():
+    found = lines(deeds.commands, ran("pytest -q | tail -1", "1 failed, 2 passed"), ran("pytest -q", "3 passed"))
+    assert found == ["- `pytest -q | tail -1` -> ok but failures printed [1]", "- `pytest -q` -> ok [3]"]
+
+
+def test_what_a_search_prints_is_neither_a_verdict_nor_an_error():
+    seen = ran("rg -n 'x' logs", "logs/a.log:3: 2 failed, 1 passed\nValueError: bad")
+    assert not lines(deeds.verdicts, seen)
+    assert not lines(deeds.errors, seen)
+
+
 def test_only_calls_at_the_end_are_still_open():
     unanswered = (Message(Role.ASSISTANT, "", (Call("c1", "bash", '{"command": "sleep 99"}'),)),)
     assert lines(deeds.running, unanswered) == ["- Still open: sleep 99 [1]"]

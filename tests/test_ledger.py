@@ -1,9 +1,11 @@
 """The ledger adds what new turns hold and retires what they overtake, and nothing beside it."""
 
 from compactor.core import ledger
+from compactor.core.ledger import LAST_COMMANDS
 from compactor.core.story import story
 from compactor.core.summary import Summary
 from tests.making import says, user
+from tests.test_deeds import ran
 from tests.test_story import asked
 
 
@@ -41,6 +43,14 @@ def test_what_is_read_back_says_the_same():
     turns = (user("Never push. The port is 8081, the id is OPS-4411."), says("412 tests pass."))
     first = ledger.closed(ledger.updated((), told(*turns)))
     assert ledger.closed(ledger.updated(ledger.opened(first), told())) == first
+
+
+def test_of_commands_that_only_looked_the_last_ones_stay():
+    early = (ran("cat a.py"), ran("make test"), ran("cat missing.py", "<returncode>1</returncode>\nno such file"))
+    turns = (m for s in (*early, *(ran(f"ls d{n}") for n in range(LAST_COMMANDS))) for m in s)
+    found = [line for line in lines(*turns) if line.startswith("- `")]
+    assert len(found) == 2 + LAST_COMMANDS
+    assert not any("cat a.py" in line for line in found)
 
 
 def test_an_empty_conversation_has_no_facts():

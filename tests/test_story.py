@@ -141,3 +141,15 @@ def test_open_questions(turns, tail, expected):
 def test_the_last_list_of_next_steps():
     found = texts(plans, says("Next steps:\n- old"), says("Next steps:\n- write docs\n- release"), says("Fine."))
     assert found == ['- "write docs" [2]', '- "release" [2]']
+
+
+def test_what_is_pasted_decides_nothing_and_what_is_a_rule_is_one():
+    long = "I looked at both. " * 20
+    typed = user(f"{long}\nWe take SQLite because one file travels. Never push, because others read it.")
+    pasted = user(f"{'A line of a template. ' * 100}\nWe take SQLite because one file travels.")
+    assert texts(assertions, typed) == ['- "We take SQLite because one file travels." [1]']
+    assert not texts(assertions, pasted)
+
+
+def test_a_heading_is_no_sentence():
+    assert not texts(assertions, says("**Next steps**\n\n__Decision__:"))

@@ -67,6 +67,7 @@ PLAIN = [
     "The tests don't pass.",
     "请修复解析器。",
     "パーサーを直してください。",
+    "Every task must strictly follow this format:",
 ]
 
 

@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compactor.core.commands import brief
 from compactor.core.prune import STUB_SENTENCE
 from compactor.core.results import exit_status, failed, main_argument, results
 from compactor.core.sentences import LINE_CHARS, clip, flat
@@ -141,57 +142,6 @@ def _command(name: str, arguments: Mapping[str, object]) -> str:
         words = [str(w) for w in value]
         return words[-1] if len(words) > 2 and words[1].startswith("-") else " ".join(words)  # noqa: PLR2004 - sh -c X
     return value if isinstance(value, str) else ""
-
-
-_HEREDOC = re.compile(r"(<<-?\s*(['\"]?)([A-Za-z_]\w*)\2[^\n]*\n)(.*?)(?:\n[ \t]*\3(?=[\s)]|$)|\Z)", re.DOTALL)
-
-
-def without_bodies(command: str) -> str:
-    """Leave the text of each here-document out of `command`."""
-    return _HEREDOC.sub(lambda m: f"{m[1]}…\n{m[3]}", command) if "<<" in command else command
-
-
-def brief(command: str) -> str:
-    """Put `command` on one line, without the text of here-documents."""
-    return flat(without_bodies(command))
-
-
-_LEADING = re.compile(r"^(?:\w+=\S*|sudo|time|env|nohup|command|exec|timeout(?: -\S+)* \S+)\s+")
-_SETTING = re.compile(r"^(?:cd|mkdir|touch|export|set|source|\.|echo|printf|sleep|pwd|true|unset)\b|^cat\b.*>")
-_GOES_ON = frozenset(("run", "exec", "-m", "x", "dlx", "compose", "tool"))
-_INLINE = frozenset(("-c", "-e"))  # the program is written in the command: any later one is another try
-
-
-def kind(subject: str) -> str:
-    """Name the sort of work that a subject is: program and subcommand, or the tool; by it a success answers a failure.
-
-    >>> kind("cd /srv && CI=1 python -m pytest tests -q 2>&1 | tail -3"), kind("Edit(/srv/a.py)"), kind("book(7)")
-    ('python -m pytest', 'Edit(/srv/a.py)', 'book')
-    """
-    called = re.match(r"^([\w.:-]+)\((.*)\)$", subject)
-    if called:
-        return subject if "/" in called[2] else called[1]
-    for part in re.split(r"&&|\|\||[;\n]|\s…\s\w+\s", subject):
-        command = part.strip()
-        while lead := _LEADING.match(command):
-            command = command[lead.end() :]
-        if command and not _SETTING.match(command):
-            return _program(command)
-    return subject
-
-
-def _program(command: str) -> str:
-    words = command.split("|", maxsplit=1)[0].split()
-    kept = words[:1]
-    for word in words[1:]:
-        if word in _INLINE:
-            return f"{words[0]} {word}"
-        if word.startswith(("-", ">", "2>", "<")) and word not in _GOES_ON:
-            continue
-        kept.append(word)
-        if word not in _GOES_ON:
-            break
-    return " ".join(kept)
 
 
 _CHANGES = frozenset(

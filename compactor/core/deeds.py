@@ -10,7 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from compactor.core import facts
-from compactor.core.acts import Act, arguments_shown, changes_something, kind, name_words, spoken_lines
+from compactor.core.acts import Act, arguments_shown, changes_something, name_words, spoken_lines
+from compactor.core.commands import kind, only_looks
 from compactor.core.families import Line, line
 from compactor.core.messages import Role
 from compactor.core.room import SEPARATOR
@@ -52,7 +53,7 @@ def changes(tale: Story) -> Iterator[Line]:
 def verdicts(tale: Story) -> Iterator[Line]:
     """Yield for each run of tests, builds or checks the line in which it summed itself up."""
     for act in tale.acts:
-        if act.command and (summed_up := facts.verdict(act.output)):
+        if act.command and not only_looks(act.command) and (summed_up := facts.verdict(act.output)):
             yield line("tested", f'Ran {act.subject}: "{summed_up}" [{act.number}]')
 
 
@@ -141,7 +142,7 @@ def errors(tale: Story) -> Iterator[Line]:
     """Yield the last error lines of failed calls and of commands, each once."""
     found: dict[str, tuple[int, str]] = {}
     for act in tale.acts:
-        if not (act.failed or act.command):
+        if not (act.failed or (act.command and not only_looks(act.command))):
             continue
         for text in facts.error_lines(act.output, ERRORS_OF_ONE_RESULT):
             found.pop(text, None)
@@ -217,4 +218,7 @@ def commands(tale: Story) -> Iterator[Line]:
     """Yield each command with how it ended, the latest last; of repeated ones the last run holds."""
     for act in tale.acts:
         if act.command:
-            yield line("command", f"`{act.subject}` -> {act.outcome} [{act.number}]")
+            # A pipe hides the status of what stands before it.
+            hidden = not act.failed and not only_looks(act.command) and facts.fails(facts.verdict(act.output))
+            outcome = f"{act.outcome} but failures printed" if hidden else act.outcome
+            yield line("command", f"`{act.subject}` -> {outcome} [{act.number}]")

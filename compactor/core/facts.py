@@ -72,6 +72,17 @@ def verdict(text: str) -> str:
     return clip(flat(found[-1]).strip("= "), ERROR_CHARS) if found else ""
 
 
+_FAILS = re.compile(
+    r"^FAIL\b|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b|\btest result: FAILED|\bBUILD FAIL",
+    re.IGNORECASE,
+)
+
+
+def fails(summed_up: str) -> bool:
+    """Tell whether a verdict says that something failed."""
+    return bool(_FAILS.search(summed_up))
+
+
 _COMMIT = re.compile(r"^\[([\w./() -]{1,120}?) ([0-9a-f]{7,40})\] (.{1,200})$", re.MULTILINE)
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from compactor.core import deeds, story
-from compactor.core.acts import kind
+from compactor.core.commands import kind, only_looks
 from compactor.core.families import PROSE, Line, line, read_line
 from compactor.core.messages import Role
 from compactor.core.room import Claim
@@ -33,6 +33,8 @@ RULES = frozenset(("rule", "pinned"))
 FILES = frozenset(("changed_file", "read_file"))
 # Lines of one family that are carried on: more than any summary has room for, and a sidecar of some ten kilobytes.
 KEPT = 100
+LAST_COMMANDS = 10
+_SUCCEEDED = re.compile(r"` -> (?:ok|exit 0) \[\d+\]$")
 OFTEN = 5  # touches of a file; beyond that one more says nothing
 ACKNOWLEDGEMENT = 16  # characters of a request in quotation marks that only says yes
 
@@ -64,7 +66,14 @@ def updated(before: Sequence[Line], tale: Story) -> list[Line]:
     new = sorted((*_new_lines(tale), *items), key=lambda entry: entry.number)
     if any(old.family.name == "task" for old in before):
         new = [_as_request(n) for n in new if n.family.name != "task" or n.number > len(tale.before)]
-    return _reconciled(_merged(_still_true(before, tale, now, new), new), tale)
+    return _reconciled(_without_old_looks(_merged(_still_true(before, tale, now, new), new)), tale)
+
+
+def _without_old_looks(lines: Sequence[Line]) -> list[Line]:
+    """Leave out the commands that only looked at something and could, all but the last ones: the files say it, too."""
+    commands = [entry for entry in lines if entry.family.name == "command"]
+    old = {e.text for e in commands[:-LAST_COMMANDS] if only_looks(e.key) and _SUCCEEDED.search(e.text)}
+    return [entry for entry in lines if entry.text not in old]
 
 
 def _as_request(entry: Line) -> Line:

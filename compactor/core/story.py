@@ -133,15 +133,18 @@ _FAMILIES = {Speech.DECISION: "decided", Speech.OUTCOME: "achieved", Speech.NEXT
 def assertions(tale: Story) -> Iterator[Line]:
     """Yield what the assistant said, and reasons of the user: decisions, outcomes, next steps, findings."""
     for number, message in tale.spoken:
-        whole = message.role is Role.USER and len(message.text) <= ASKED_CHARS  # stands under Goal
-        if whole or message.role not in (Role.USER, Role.ASSISTANT):
+        if message.role not in (Role.USER, Role.ASSISTANT):
             continue
+        by_the_user = message.role is Role.USER
+        if by_the_user and not ASKED_CHARS < len(said(message.text)) <= SHORT_MESSAGE:
+            continue  # stands under Goal, or is pasted
+        noted = {w.text for w in wishes(message.text, number, tale.pin)} if by_the_user else set()
         for sentence in sentences(message.text):
             does = speech(sentence)
             told = quoted(sentence, number)
-            if not asserts(sentence):
+            if not asserts(sentence) or sentence in noted:
                 continue
-            if message.role is Role.USER and does is not Speech.DECISION:
+            if by_the_user and does is not Speech.DECISION:
                 continue
             if does is Speech.OTHER and not anchored(sentence):
                 if len(sentence) < REMARK_CHARS:
@@ -156,7 +159,12 @@ def asserts(sentence: str) -> bool:
     return speech(sentence) in _FAMILIES and _stands_alone(sentence)
 
 
+_HEADING = re.compile(r"(\*\*|__)[^*_]{1,80}\1:?")
+
+
 def _stands_alone(sentence: str) -> bool:
+    if _HEADING.fullmatch(sentence):
+        return False
     return not sentence.rstrip(TRAILING).endswith((*QUESTION_MARKS, *COLONS)) and not courteous(sentence)
 
 

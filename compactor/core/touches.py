@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from compactor.core.acts import name_words, without_bodies
+from compactor.core.acts import name_words
+from compactor.core.commands import without_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compactor.core.sentences import QUESTION_MARKS, clip, said, sentences
+from compactor.core.sentences import COLONS, QUESTION_MARKS, clip, said, sentences
 from compactor.core.wish_words import BAN, FORBIDS_ENDING, MILD, NO_WISH, REPLACES, REVOKED, STRONG
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def is_wish(sentence: str, *, short: bool) -> bool:
     """Tell whether `sentence` sets or revokes a rule; in a `short` message mild words are enough."""
     if NO_WISH.search(sentence):
         return False
+    if sentence.rstrip("*_").endswith(COLONS) and not forbids(sentence):
+        return False  # what follows says it
     asks = sentence.endswith(QUESTION_MARKS)
     if STRONG.search(sentence) or revokes(sentence):
         return not asks
