@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compactor.core.foreign import foreign_summary
 from compactor.core.messages import Message, Role
 from compactor.core.summary import SECTIONS, Summary, parse, render
 
@@ -94,7 +95,7 @@ def read(text: str) -> Notes:
     if len(missing) == len(SECTIONS) and not summary.sections:
         for prefix in (PREFIX, *KNOWN_PREFIXES):
             body = body.removeprefix(prefix).lstrip()
-        summary = Summary({"context": tuple(line.rstrip() for line in body.splitlines() if line.strip())})
+        summary = foreign_summary(body)
     return Notes(summary, quote)
 
 

@@ -1,0 +1,70 @@
+"""Under which of our headings do the parts of another tool's summary belong?
+
+Claude Code numbers nine headings, gemini-cli writes tags; the names are those that the real clients ask their models
+for. Codex writes free text, and pi our own headings.
+"""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+
+from compactor.core.summary import Summary
+
+_PARTS = {
+    "primary request and intent": "goal",
+    "all user messages": "goal",
+    "problem solving": "done",
+    "files and code sections": "files",
+    "current work": "in_progress",
+    "pending tasks": "next_steps",
+    "optional next step": "next_steps",
+    "overall_goal": "goal",
+    "active_constraints": "constraints",
+    "recent_actions": "done",
+    "completed_tasks": "done",
+    "artifact_trail": "files",
+    "file_system_state": "files",
+    "current_plan": "next_steps",
+    "task_state": "next_steps",
+}
+# Those without a heading of ours keep their own.
+_CONTEXT = frozenset(("key technical concepts", "errors and fixes", "key_knowledge"))
+_NAMES = "|".join(map(re.escape, (*_PARTS, *_CONTEXT)))
+_HEADING = re.compile(rf"^\s*(?:(?:\d+\.|#+)?\s*\**({_NAMES})\**:?\**|<({_NAMES})>)\s*(.*)$", re.IGNORECASE)
+_FRAME = re.compile(
+    r"^\s*(?:</?\w+>|(?:analysis|summary):|\.? ?the (?:summary below covers|conversation is summarized below)\b.*|"
+    r"please continue the conversation\b.*)\s*$",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(r"</\w+>\s*$")
+_AFTERWORD = re.compile(r"^if you need specific details from before compaction", re.IGNORECASE)
+ENOUGH = 2  # headings: one may be a sentence that happens to begin so
+
+
+def foreign_summary(text: str) -> Summary:
+    """Sort the lines of another tool's summary under our headings; all under Critical Context if it has none known."""
+    found: dict[str, list[str]] = {}
+    part: list[str] = []
+    key, headings = "context", 0
+
+    def close() -> None:
+        found.setdefault(key, []).extend(line.rstrip() for line in dedent("\n".join(part)).splitlines() if line.strip())
+
+    for line in text.splitlines():
+        heading = _HEADING.match(line)
+        if not (heading or _AFTERWORD.match(line)):
+            part.append("" if _FRAME.match(line) else _CLOSING.sub("", line))
+            continue
+        close()
+        name = ((heading[1] or heading[2]) if heading else "").lower()
+        headings += bool(name)
+        key = _PARTS.get(name, "context")
+        rest = _CLOSING.sub("", heading[3]) if heading else line
+        part = [rest]
+        if name in _CONTEXT:
+            found.setdefault(key, []).append(f"{name.replace('_', ' ').capitalize()}:")
+    close()
+    if headings < ENOUGH:
+        found = {"context": [line.rstrip() for line in text.splitlines() if line.strip()]}
+    return Summary({name: tuple(lines) for name, lines in found.items() if lines})
