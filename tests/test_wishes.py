@@ -258,6 +258,18 @@ def test_what_cannot_be_matched_leaves_both(rule, later):
     assert standing([rule, later]) == (rule, later)
 
 
+@pytest.mark.parametrize(
+    ("ban", "later"),
+    [
+        ("Never delete a file.", "You can now find the file under src."),
+        ("Never restart the production server.", "From now on use the new production server for demos."),
+        ("Niemals den Server neu starten.", "Du kannst die Ausgabe jetzt ansehen."),
+    ],
+)
+def test_a_ban_is_not_lifted_by_leave_for_another_deed(ban, later):
+    assert standing([ban, later]) == (ban, later)
+
+
 def test_a_replacement_retires_what_it_replaces():
     old, new = "Use npm to install the web packages.", "From now on install the web packages with pnpm."
     assert standing([old, new]) == (new,)

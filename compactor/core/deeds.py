@@ -198,8 +198,7 @@ def _given(act: Act) -> Iterator[str]:
 
 def _listing(name: str, frame: str, parts: tuple[str, ...], number: int) -> Iterator[Line]:
     for start in range(0, len(parts), PARTS):
-        some = parts[start : start + PARTS]
-        yield line(name, f"{frame}: {SEPARATOR.join(some)} [{number}]", some)
+        yield line(name, f"{frame}: {SEPARATOR.join(parts[start : start + PARTS])} [{number}]")
 
 
 def tools(tale: Story) -> Iterator[Line]:

@@ -100,8 +100,7 @@ def read_line(section: str, text: str) -> Line:
     """Tell the family of a line of an earlier summary."""
     for family in FAMILIES:
         if family.section == section and (match := family.shape.match(text)):
-            parts = tuple(match["key"].split(SEPARATOR)) if family.name in LISTS else ()
-            return Line(family, text, match["key"], parts)
+            return Line(family, text, match["key"], _listed(family, match["key"]))
     return Line(PROSE[section], text, re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", text).strip())
 
 
@@ -134,4 +133,9 @@ def line(name: str, text: str, parts: tuple[str, ...] = ()) -> Line:
     """Make a line of the family `name`; `text` is all that follows the bullet."""
     family = BY_NAME[name]
     match = family.shape.match(f"- {text}")
-    return Line(family, f"- {text}", match["key"] if match else text, parts)
+    key = match["key"] if match else text
+    return Line(family, f"- {text}", key, parts or _listed(family, key))
+
+
+def _listed(family: Family, key: str) -> tuple[str, ...]:
+    return tuple(key.split(SEPARATOR)) if family.name in LISTS else ()

@@ -86,7 +86,7 @@ NO_WISH = _any(
 )
 
 
-# What takes a rule back. A row for each language: a rule and what ends it; permissions, and needs that are over.
+# What takes a rule back. A row for each language: a rule and what ends it, and needs that are over.
 REVOKED = _any(
     _near(
         r"\b(?:rules?|instructions?|restrictions?|constraints?|requirements?|preferences?|bans?|limits?)\b|"
@@ -101,35 +101,39 @@ REVOKED = _any(
     r"have to|has to)\b|\b(?:don'?t|do not|doesn'?t|does not) (?:need|have|apply|hold|matter)\b.{0,60}"
     r"\bany ?(?:more|longer)\b|\bnot (?:needed|required|necessary) any ?(?:more|longer)\b|"
     r"\bscratch that\b|\bnever ?mind (?:the|about|what|that)|\bi(?:'ve| have)? changed my mind about\b",
-    r"\byou (?:can|may) (?:now|again|.{1,60} again)|\b(?:go ahead and|you can|you may)\b.{0,60}\bafter all\b|"
-    r"\b(?:is|are|it'?s) (?:now )?(?:allowed|fine|ok(?:ay)?|open|free)\b(?:.{0,40} )?(?:now|again)\b|"
-    r"\byou(?:'re| are) free to\b",
     _near(
         r"\b(?:regel|vorgabe|anweisung|einschränkung|verbot|was ich)\b",
         r"\b(?:vergiss|ignorier\w*|streich\w*|aufgehoben|hinfällig|entfällt|vom tisch|außer kraft|zurück|erledigt|"
         r"nicht (?:mehr|länger))\b",
     ),
     r"\b(?:gilt|ist|sind)\b.{0,30}\bnicht (?:mehr|länger)(?= ?(?:nötig|erforderlich|gültig|[.!;,]|$))|"
-    r"\b(?:musst|brauchst)\b.{0,60}\bnicht mehr\b|\bhat sich erledigt\b|\bhebe\b.{0,60}\bauf\b|"
-    r"\b(?:darfst|kannst)\b.{0,40}\b(?:jetzt|wieder)\b",
+    r"\b(?:musst|brauchst)\b.{0,60}\bnicht mehr\b|\bhat sich erledigt\b|\bhebe\b.{0,60}\bauf\b",
     _near(
         r"\b(?:regla|instrucción|restricción|prohibición|requisito|lo que (?:dije|pedí))\b",
         r"\b(?:olvid\w+|ignora|cancel\w+|retiro|anul\w+|sin efecto|derogad[oa]|quita|ya no)\b",
     ),
-    r"\bya no (?:hace falta|es necesari[oa]|(?:se )?aplica|importa|vale|rige|cuenta|tienes que)\b|\bya puedes\b|"
-    r"\bpuedes\b.{0,60}\b(?:otra vez|de nuevo)\b",
+    r"\bya no (?:hace falta|es necesari[oa]|(?:se )?aplica|importa|vale|rige|cuenta|tienes que)\b",
     _near(
         "规则|要求|限制|规定|指示|禁令|(?:之前|我)说(?:过|的)",
         "忘掉|忘记|忽略|取消|撤销|撤回|收回|废除|解除|作废|失效|不算|不用(?:管|再|遵守)|不必|无需|不再",
         20,
     ),
-    r"不再(?:需要|适用|要求|有效)|(?:不用|不必|无需|不需要)再|现在可以",
+    r"不再(?:需要|适用|要求|有效)|(?:不用|不必|无需|不需要)再",
     _near(
         "ルール|指示|制限|条件|禁止|約束|の件|ことは",
         "忘れて|無視して|取り消|撤回|不要|解除|廃止|無効|なかった|適用(?:しな|しま|され)|守らなく",
         12,
     ),
-    r"もう(?:必要|.{0,8}なくて)|気にしなくて|てもよくなり",
+    r"もう(?:必要|.{0,8}なくて)|気にしなくて",
+)
+# What permits a deed, which takes a ban on it back.
+PERMITTED = _any(
+    r"\byou (?:can|may) (?:now|again|.{1,60} again)|\b(?:go ahead and|you can|you may)\b.{0,60}\bafter all\b|"
+    r"\b(?:is|are|it'?s) (?:now )?(?:allowed|fine|ok(?:ay)?|open|free)\b(?:.{0,40} )?(?:now|again)\b|"
+    r"\byou(?:'re| are) free to\b",
+    r"\b(?:darfst|kannst)\b.{0,40}\b(?:jetzt|wieder)\b",
+    r"\bya puedes\b|\bpuedes\b.{0,60}\b(?:otra vez|de nuevo)\b",
+    r"现在可以|てもよくなり",
 )
 # What begins so sets a rule, be it about rules ("Never drop a constraint without asking").
 FORBIDS_ENDING = _any(

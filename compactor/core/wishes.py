@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactor.core.sentences import COLONS, QUESTION_MARKS, clip, said, sentences
-from compactor.core.wish_words import BAN, FORBIDS_ENDING, MILD, NO_WISH, REPLACES, REVOKED, STRONG
+from compactor.core.wish_words import BAN, FORBIDS_ENDING, MILD, NO_WISH, PERMITTED, REPLACES, REVOKED, STRONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +61,7 @@ def is_wish(sentence: str, *, short: bool) -> bool:
 
 def revokes(sentence: str) -> bool:
     """Tell whether `sentence` takes back a rule without setting one."""
-    return bool(REVOKED.search(sentence)) and not FORBIDS_ENDING.match(sentence)
+    return bool(REVOKED.search(sentence) or PERMITTED.search(sentence)) and not FORBIDS_ENDING.match(sentence)
 
 
 def forbids(sentence: str) -> bool:
@@ -78,9 +78,9 @@ def standing(rules: Iterable[str]) -> tuple[str, ...]:
     kept: list[str] = []
     for rule in rules:
         if revokes(rule):
-            target = _closest(rule, kept, 1)
+            target = _closest(rule, kept, 1, same_deed=not REVOKED.search(rule))
         elif REPLACES.search(rule):
-            target = _closest(rule, kept, 2)
+            target = _closest(rule, kept, 2, same_deed=True)
         else:
             target = None
         if target is not None:
@@ -89,20 +89,20 @@ def standing(rules: Iterable[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _closest(rule: str, earlier: list[str], shared: int) -> str | None:
+def _closest(rule: str, earlier: list[str], shared: int, *, same_deed: bool) -> str | None:
     """Find the latest of the `earlier` rules that shares most subject words, if it shares at least `shared`.
 
-    What replaces a ban (two are shared) speaks of the same deed: it has the ban's first word, too.
+    `same_deed` leaves out bans on another deed: those whose first word, or a name in them, `rule` does not have.
     """
-    words = subject_words(rule)
-    named = _names(rule)
-    scored = [
-        (len(words & subject_words(e)), n)
-        for n, e in enumerate(earlier)
-        if not revokes(e)
-        and not (named and (other := _names(e)) and named.isdisjoint(other))
-        and (shared == 1 or not forbids(e) or not (deed := _deed(e)) or deed in words)
-    ]
+    words, named = subject_words(rule), _names(rule)
+
+    def meant(old: str) -> bool:
+        other = _names(old)
+        if named and other:
+            return not named.isdisjoint(other)
+        return not (same_deed and forbids(old)) or not (deed := _deed(old)) or deed in words
+
+    scored = [(len(words & subject_words(e)), n) for n, e in enumerate(earlier) if not revokes(e) and meant(e)]
     best = max(scored, default=(0, 0))
     return earlier[best[1]] if best[0] >= shared else None
 
