@@ -5,7 +5,7 @@ from compactor.core.ledger import LAST_COMMANDS
 from compactor.core.story import story
 from compactor.core.summary import Summary
 from tests.making import says, user
-from tests.test_deeds import ran
+from tests.test_deeds import ran, step
 from tests.test_story import asked
 
 
@@ -51,6 +51,16 @@ def test_of_commands_that_only_looked_the_last_ones_stay():
     found = [line for line in lines(*turns) if line.startswith("- `")]
     assert len(found) == 2 + LAST_COMMANDS
     assert not any("cat a.py" in line for line in found)
+
+
+def test_a_file_has_one_name():
+    def files(*paths):
+        steps = (m for n, path in enumerate(paths) for m in step("Read", {"file_path": path}, f"x {n}"))
+        return [line for line in lines(*steps) if ": read" in line and line.startswith("- ") and " calls" not in line]
+
+    assert files("/srv/app/src/a.py", "src/a.py", "./src/a.py") == ["- /srv/app/src/a.py: read x3 [5]"]
+    assert len(files("/srv/app/src/a.py", "/srv/lib/src/a.py", "src/a.py")) == 3  # of which is not said
+    assert len(files("/srv/app/src/a.py", "a.py")) == 2
 
 
 def test_an_empty_conversation_has_no_facts():

@@ -84,3 +84,10 @@ def test_flat_leaves_no_reasoning_tag(text):
 )
 def test_last_question(text, expected):
     assert question(text) == expected
+
+
+def test_who_writes_in_small_letters_ends_sentences_as_well():
+    text = "keep it simple, e.g. no classes. why is it slow? i think the loop... is. fix it"
+    assert list(sentences(text)) == [
+        "keep it simple, e.g. no classes.", "why is it slow?", "i think the loop... is.", "fix it",
+    ]  # fmt: skip

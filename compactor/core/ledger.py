@@ -121,9 +121,7 @@ def _still_true(before: Iterable[Line], tale: Story, now: Todo, new: Sequence[Li
 def _merged(before: Sequence[Line], new: Iterable[Line]) -> list[Line]:
     """Join both runs in order, each fact once; what is counted is added up, what has a state has its last."""
     lines: dict[tuple[str, str], Line] = {}
-    for old in before:
-        lines.setdefault(_about(old), old)
-    for entry in new:
+    for entry in _with_one_name((*before, *new)):
         key = _about(entry)
         known = lines.get(key)
         names = {entry.family.name, known.family.name} if known else set()
@@ -138,6 +136,19 @@ def _merged(before: Sequence[Line], new: Iterable[Line]) -> list[Line]:
             del lines[key]
             lines[key] = entry
     return list(lines.values())
+
+
+def _with_one_name(lines: Sequence[Line]) -> Iterator[Line]:
+    """Name a file by its whole path wherever a part of it, with a folder, fits no other."""
+    whole = dict.fromkeys(entry.key for entry in lines if entry.family.name in FILES and entry.key.startswith("/"))
+    for entry in lines:
+        if entry.family.name in FILES and "/" in entry.key.lstrip("/") and entry.key not in whole:
+            ending = "/" + entry.key.removeprefix("./")
+            fitting = [path for path in whole if path.endswith(ending)]
+            if len(fitting) == 1:
+                yield deeds.file_line(fitting[0], _counts(entry), entry.number)
+                continue
+        yield entry
 
 
 def _about(entry: Line) -> tuple[str, str]:

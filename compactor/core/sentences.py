@@ -35,6 +35,10 @@ _MARKER = re.compile(r"^\s*(?:(?:[-*+•▪◦]|\d{1,3}[.)、]|\(\w\)|\[[ xX~]\]
 LABEL = re.compile(r"^[A-Z][A-Z _-]{2,30}[A-Z]: ")
 LABELLED_CHARS = 400
 _END = re.compile(r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]*]{0,3}\s+(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])(?!\s*$)")
+# Whoever begins a line with a small letter begins sentences so, too.
+_END_IN_SMALL = re.compile(
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\.\.)[\"'\u201d\u2019)\]*]{0,3}\s+"
+)
 
 
 def flat(text: str) -> str:
@@ -73,7 +77,8 @@ def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of `text`, each on one line."""
     for line in paragraphs(text):
         whole = bool(LABEL.match(line)) and len(line) <= LABELLED_CHARS
-        for piece in (line,) if whole else _END.split(line):
+        end = _END_IN_SMALL if "a" <= line[0] <= "z" else _END
+        for piece in (line,) if whole else end.split(line):
             sentence = flat(piece)
             if len(sentence) >= SENTENCE_CHARS:
                 yield sentence

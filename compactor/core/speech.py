@@ -34,7 +34,7 @@ def _words(*languages: str) -> re.Pattern[str]:
 _DECISION = _words(
     r"because|so that|instead of|rather than|decid(?:ed|e|ing)|decision|chose|chosen|picked|settled on|opt(?:ed)? for|"
     r"go(?:ing)? with|stick(?:ing)? with|wins? over|root cause|the reason|for (?:this|that) reason|due to|that's why|"
-    r"therefore|hence|to avoid|trade-?offs?|in favou?r of|should be|better to|"
+    r"therefore|hence|to avoid|trade-?offs?|in favou?r of|better to|"
     r"turns out|the (?:issue|problem|bug|culprit) (?:is|was)|caused by|since (?:the|it|we|this)",
     r"weil|damit|statt|anstatt|stattdessen|anstelle|entsch(?:ied(?:en)?|eide)|entscheidung|beschlossen|gewählt|wähle|"
     r"(?<=, )(?:da|denn)|deshalb|deswegen|daher|aus diesem grund|wegen|der grund|die ursache|um zu vermeiden|lieber|"

@@ -39,7 +39,7 @@ STRONG = _any(
     r"(?:^|[,;:\u2014\u2013-] ?|\b(?:please|and|but|so|also|just|then|you) )(?:do not|don'?t|avoid|refrain from|stop|"
     r"only|prefer|stick (?:to|with)|use only|leave .{1,40} (?:alone|as|untouched)|keep)\b"
     r"(?! (?:know|think|see|understand|worry|mind|care|get it))",
-    r"\bi(?:'d| would)? (?:prefer|rather|insist|don'?t want|do not want|want you to|expect)\b|\bno need to\b|"
+    r"\bi(?:'d| would)? (?:only want|prefer|rather|insist|don'?t want|do not want|expect)\b|\bno need to\b|"
     r"(?:^|[,;:] |\b(?:and|but|please) )no (?:more|new|other|extra|additional|further)\b|\bfrom here on\b|"
     r"\b(?:the )?(?:deadline|budget|limit) (?:is|of|:)|\b(?:rule|requirement|constraint)s?:",
     # German
