@@ -31,14 +31,14 @@ _PARTS = {
 # Those without a heading of ours keep their own.
 _CONTEXT = frozenset(("key technical concepts", "errors and fixes", "key_knowledge"))
 _NAMES = "|".join(map(re.escape, (*_PARTS, *_CONTEXT)))
-_HEADING = re.compile(rf"^\s*(?:(?:\d+\.|#+)?\s*\**({_NAMES})\**:?\**|<({_NAMES})>)\s*(.*)$", re.IGNORECASE)
+_HEADING = re.compile(rf"(?:(?:\d\.|#{{1,6}}) ?)?\*{{0,2}}({_NAMES})\b:?\*{{0,2}}:?|<({_NAMES})>", re.IGNORECASE)
 _FRAME = re.compile(
-    r"^\s*(?:</?\w+>|(?:analysis|summary):|\.? ?the (?:summary below covers|conversation is summarized below)\b.*|"
-    r"please continue the conversation\b.*)\s*$",
+    r"</?\w+>|(?:analysis|summary):|\.? ?the (?:summary below covers|conversation is summarized below)\b.*|"
+    r"please continue the conversation\b.*",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(r"</\w+>\s*$")
-_AFTERWORD = re.compile(r"^if you need specific details from before compaction", re.IGNORECASE)
+_CLOSING = re.compile(r"</\w{1,40}>$")
+_AFTERWORD = re.compile(r"if you need specific details from before compaction", re.IGNORECASE)
 ENOUGH = 2  # headings: one may be a sentence that happens to begin so
 
 
@@ -52,16 +52,16 @@ def foreign_summary(text: str) -> Summary:
         found.setdefault(key, []).extend(line.rstrip() for line in dedent("\n".join(part)).splitlines() if line.strip())
 
     for line in text.splitlines():
-        heading = _HEADING.match(line)
-        if not (heading or _AFTERWORD.match(line)):
-            part.append("" if _FRAME.match(line) else _CLOSING.sub("", line))
+        bare = line.strip()
+        heading = _HEADING.match(bare)
+        if not (heading or _AFTERWORD.match(bare)):
+            part.append("" if _FRAME.fullmatch(bare) else _CLOSING.sub("", line.rstrip()))
             continue
         close()
         name = ((heading[1] or heading[2]) if heading else "").lower()
         headings += bool(name)
         key = _PARTS.get(name, "context")
-        rest = _CLOSING.sub("", heading[3]) if heading else line
-        part = [rest]
+        part = [_CLOSING.sub("", bare[heading.end() :].strip()) if heading else bare]
         if name in _CONTEXT:
             found.setdefault(key, []).append(f"{name.replace('_', ' ').capitalize()}:")
     close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from compactor.core.sentences import COLONS, QUESTION_MARKS, clip, said, sentences
@@ -102,9 +103,9 @@ def _closest(rule: str, earlier: list[str], shared: int, *, same_deed: bool) -> 
             return not named.isdisjoint(other)
         return not (same_deed and forbids(old)) or not (deed := _deed(old)) or deed in words
 
-    scored = [(len(words & subject_words(e)), n) for n, e in enumerate(earlier) if not revokes(e) and meant(e)]
-    best = max(scored, default=(0, 0))
-    return earlier[best[1]] if best[0] >= shared else None
+    scored = sorted(((len(words & subject_words(e)), n) for n, e in enumerate(earlier)), reverse=True)
+    fitting = (earlier[n] for size, n in scored if size >= shared and not revokes(earlier[n]) and meant(earlier[n]))
+    return next(fitting, None)
 
 
 # What a rule is about, where it is named and not described: code, paths, words with figures in them.
@@ -155,6 +156,7 @@ _COMMON_PAIRS = frozenset(
 )
 
 
+@lru_cache(maxsize=1_000)  # a rule is compared with every later one
 def subject_words(rule: str) -> frozenset[str]:
     """Give the words by which a rule is told from others: stems of words, or pairs of CJK characters."""
     words = re.findall(_SPACED_WORD, rule.lower())
