@@ -233,6 +233,7 @@ def test_work_on_rules_and_limits_takes_none_back(sentence):
     [
         ("Never push to main.", "Forget the rule about pushing."),
         ("Never push to main.", "You can push again now."),
+        ("Never touch m5.", "Forget the rule about m5."),
         ("Do not touch the config folder.", "Ignore what I said about the config folder."),
         ("Stay compatible with Python 3.10, never use match.", "Forget the Python 3.10 rule."),
         ("不要推送到主分支。", "忘掉关于推送的规则。"),

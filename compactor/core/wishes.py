@@ -91,7 +91,7 @@ def standing(rules: Iterable[str]) -> tuple[str, ...]:
 
 
 def _closest(rule: str, earlier: list[str], shared: int, *, same_deed: bool) -> str | None:
-    """Find the latest of the `earlier` rules that shares most subject words, if it shares at least `shared`.
+    """Find the latest of the `earlier` rules that shares most words and names, if it shares at least `shared`.
 
     `same_deed` leaves out bans on another deed: those whose first word, or a name in them, `rule` does not have.
     """
@@ -103,15 +103,18 @@ def _closest(rule: str, earlier: list[str], shared: int, *, same_deed: bool) -> 
             return not named.isdisjoint(other)
         return not (same_deed and forbids(old)) or not (deed := _deed(old)) or deed in words
 
-    scored = sorted(((len(words & subject_words(e)), n) for n, e in enumerate(earlier)), reverse=True)
+    sizes = (len(words & subject_words(e)) + len(named & _names(e)) for e in earlier)
+    scored = sorted(((size, n) for n, size in enumerate(sizes)), reverse=True)
     fitting = (earlier[n] for size, n in scored if size >= shared and not revokes(earlier[n]) and meant(earlier[n]))
     return next(fitting, None)
 
 
+# A rule is compared with every later one, hence the caches.
 # What a rule is about, where it is named and not described: code, paths, words with figures in them.
 _NAME = re.compile(r"`[^`]+`|[A-Za-z0-9.-]*[_/\d][\w./-]*|[a-z]+[A-Z]\w*")
 
 
+@lru_cache(maxsize=1_000)
 def _names(rule: str) -> frozenset[str]:
     found = (m[0].strip("`.,") for m in _NAME.finditer(rule))
     return frozenset(name for name in found if not name.isdecimal())  # figures alone say how many, or which message
@@ -156,7 +159,7 @@ _COMMON_PAIRS = frozenset(
 )
 
 
-@lru_cache(maxsize=1_000)  # a rule is compared with every later one
+@lru_cache(maxsize=1_000)
 def subject_words(rule: str) -> frozenset[str]:
     """Give the words by which a rule is told from others: stems of words, or pairs of CJK characters."""
     words = re.findall(_SPACED_WORD, rule.lower())
