@@ -36,8 +36,8 @@ def _family(name: str, section: str, weight: float, shape: str) -> Family:
 
 
 _N = r" (?:\[\d+\]|\(message \d+\))"
-# Weights are shares of the room: the user's words first, then what is open, then facts, then narrative. With them
-# a summary of 8,000 tokens kept every command and 99 % of the paths of eleven recorded sessions.
+# Weights are shares of the room: the user's rules before all else, then the task, what is open, files and decisions,
+# other facts, and narrative. `make quality` measures what a summary keeps with them.
 FAMILIES = (
     _family("task", "goal", 3_000, rf'(?P<key>".*"){_N}'),
     _family("asked", "goal", 20, rf'Asked: (?P<key>".*"){_N}'),
