@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compactor.archive import Frame, frames, restored
+from compactor.archive import archive_of, by_row, frame_at, restored
 from compactor.core.handoff import is_handoff
 from compactor.core.messages import Kept
 from compactor.core.state import locate
 from compactor.core.tokens import costs, preamble_cost
 from compactor.core.verify import broken
 from compactor.errors import CompactorError, StateError
+from compactor.files import replacing
 from compactor.folders import lines
 from compactor.formats import Standing, rows
+from compactor.locks import held
 from compactor.sidecar import Sidecar
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ class Kit:
 def kit_of(file: Path, state: Path | None = None) -> Kit:
     """Name what stands beside `file`; `state` if its sidecar is elsewhere. The archive is always beside the file."""
     beside = file.with_name(f"{file.name}.state")
-    return Kit(file, state or beside, file.with_name(f"{file.name}.archive"))
+    return Kit(file, state or beside, archive_of(file))
 
 
 def restore(kit: Kit) -> Iterator[bytes]:
@@ -45,17 +48,25 @@ def restore(kit: Kit) -> Iterator[bytes]:
 
     Raises StateError where a row was changed in more than one place since it was compacted.
     """
-    history: dict[int, list[Frame]] = {}
-    for frame in frames(kit.archive):
-        history.setdefault(frame.row, []).append(frame)
+    history = by_row(kit.archive)
     for number, row in enumerate(rows(lines(kit.file), str(kit.file))):
-        full = restored(row.raw, history.get(number, ()))
+        full = restored(row.raw, [frame_at(kit.archive, place) for place in history.get(number, ())])
         if full is None:
             raise StateError(
                 f"{kit.file}: row {number + 1} was changed since it was compacted",
                 f"its original is in {kit.archive} and can be had with compactor restore from a copy of the file",
             )
         yield full
+
+
+async def put_back(kit: Kit, patience: float) -> None:
+    """Replace the file by what `restore` gives, with other runs kept away; wait at most `patience` seconds for one.
+
+    Raises OutputError if it was changed meanwhile.
+    """
+    async with held(kit.file, patience, asyncio.Event()):
+        with replacing(kit.file) as out:
+            out.writelines(restore(kit))
 
 
 def faults(kit: Kit) -> Iterator[str]:
@@ -116,9 +127,10 @@ def known(kit: Kit, count: Count) -> Iterator[Known]:
         yield Known(conversation.name, row.format.name, len(conversation.messages), tokens, entry, number)
 
 
-def forget(kit: Kit) -> tuple[Path, ...]:
-    """Remove sidecar and archive; the transcript stays as it is. Give what was removed."""
-    removed = tuple(path for path in (kit.state, kit.archive) if path.exists())
-    for path in removed:
-        path.unlink()
+async def forget(kit: Kit, patience: float) -> tuple[Path, ...]:
+    """Remove sidecar and archive, with other runs kept away; the transcript stays as it is. Give what was removed."""
+    async with held(kit.file, patience, asyncio.Event()):
+        removed = tuple(path for path in (kit.state, kit.archive) if path.exists())
+        for path in removed:
+            path.unlink()
     return removed

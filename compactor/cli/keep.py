@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from enum import StrEnum
 from importlib.resources import files as package_files
@@ -13,7 +14,8 @@ import typer
 from compactor.core.state import Generation
 from compactor.core.summary import render
 from compactor.files import atomic
-from compactor.keeping import Known, faults, forget, kit_of, known, restore
+from compactor.job import Care
+from compactor.keeping import Known, faults, forget, kit_of, known, put_back, restore
 from compactor.tokenizer import tokenizer
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A transcript.", show_default=False)]
@@ -24,6 +26,9 @@ InPlace = Annotated[bool, typer.Option("--in-place", "-i", help="Replace the fil
 State = Annotated[
     Path | None, typer.Option("--state", metavar="FILE", help="Its sidecar (FILE.state).", show_default=False)
 ]
+
+
+PATIENCE = Care().patience
 
 
 class Published(StrEnum):
@@ -40,15 +45,14 @@ Kind = Annotated[Published, typer.Argument(help="What the schema is of.", show_d
 def restore_command(file: File, *, output: Output = None, in_place: InPlace = False) -> None:
     """Give back the full transcript of a file that was compacted in place, with what was added since."""
     kit = kit_of(file)
-    target = file if in_place else output
-    if target is None:
-        for row in restore(kit):
-            sys.stdout.buffer.write(row)
+    if in_place:
+        asyncio.run(put_back(kit, PATIENCE))
+    elif output:
+        with atomic(output, like=file) as out:
+            out.writelines(restore(kit))
+    else:
+        sys.stdout.buffer.writelines(restore(kit))
         sys.stdout.flush()
-        return
-    with atomic(target, like=file) as out:
-        for row in restore(kit):
-            out.write(row)
 
 
 def verify_command(file: File, *, state: State = None) -> None:
@@ -90,7 +94,7 @@ def _made(generation: Generation) -> str:
 
 def forget_command(file: File, *, state: State = None) -> None:
     """Remove the sidecar and the archive of a file; the file itself stays as it is."""
-    removed = forget(kit_of(file, state))
+    removed = asyncio.run(forget(kit_of(file, state), PATIENCE))
     print("\n".join(f"removed {path}" for path in removed) or "there was nothing to forget")
 
 
