@@ -43,6 +43,11 @@ def archive_of(file: Path) -> Path:
     return file.with_name(f"{file.name}.archive")
 
 
+def in_full(row: int) -> Frame:
+    """Say that a row stands there in full: frames before it are of the past."""
+    return Frame(row, b"", b"")
+
+
 @contextmanager
 def appended(path: Path, like: Path) -> Iterator[Callable[[Frame], object]]:
     """Add frames at the end, all of them on disk when the block has ended; one that a crash cut off is cut away first.
@@ -128,22 +133,21 @@ def _places(file: BinaryIO, path: Path) -> Iterator[Place]:
             yield Place(start, int(found[1]), found[2])
 
 
-def by_row(path: Path) -> dict[int, list[Place]]:
-    """Say where the frames of each row stand, oldest first; none if there is no archive.
+def history(path: Path) -> Callable[[int], list[Frame]]:
+    """Give a function that reads the frames of a row, oldest first; there are none if there is no archive.
 
     Raises StateError if what stands there is no archive, or was changed.
     """
-    found: dict[int, list[Place]] = {}
+    places: dict[int, list[Place]] = {}
     if path.exists():
         with path.open("rb") as file:
             for place in _places(file, path):
                 with gzip.open(BytesIO(_body(file, place, path))) as body:
-                    found.setdefault(int(body.readline().split()[0]), []).append(place)
-    return found
+                    places.setdefault(int(body.readline().split()[0]), []).append(place)
+    return lambda row: [_frame_at(path, place) for place in places.get(row, ())]
 
 
-def frame_at(path: Path, place: Place) -> Frame:
-    """Read one frame."""
+def _frame_at(path: Path, place: Place) -> Frame:
     with path.open("rb") as file:
         head, _, rest = gzip.decompress(_body(file, place, path)).partition(b"\n")
     row, size = map(int, head.split())
@@ -168,6 +172,8 @@ def restored(now: bytes, history: Sequence[Frame]) -> bytes | None:
     A frame whose run was stopped before it replaced the file has no effect.
     """
     for frame in reversed(history):
+        if frame == in_full(frame.row):
+            break
         undone = grafted(now, frame.after, frame.before)
         if undone is not None:
             now = undone

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from compactor.archive import archive_of, by_row, frame_at, restored
-from compactor.core.handoff import is_handoff
+from compactor.archive import appended, archive_of, history, in_full, restored
 from compactor.core.messages import Kept
-from compactor.core.state import locate
+from compactor.core.state import key_of, locate
 from compactor.core.tokens import costs, preamble_cost
 from compactor.core.verify import broken
 from compactor.errors import CompactorError, StateError
@@ -20,10 +21,10 @@ from compactor.locks import held
 from compactor.sidecar import Sidecar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from compactor.core.messages import Conversation
+    from compactor.core.messages import Conversation, Message
     from compactor.core.state import Entry
     from compactor.core.tokens import Count
 
@@ -48,9 +49,9 @@ def restore(kit: Kit) -> Iterator[bytes]:
 
     Raises StateError where a row was changed in more than one place since it was compacted.
     """
-    history = by_row(kit.archive)
+    past = history(kit.archive)
     for number, row in enumerate(rows(lines(kit.file), str(kit.file))):
-        full = restored(row.raw, [frame_at(kit.archive, place) for place in history.get(number, ())])
+        full = restored(row.raw, past(number))
         if full is None:
             raise StateError(
                 f"{kit.file}: row {number + 1} was changed since it was compacted",
@@ -62,11 +63,24 @@ def restore(kit: Kit) -> Iterator[bytes]:
 async def put_back(kit: Kit, patience: float) -> None:
     """Replace the file by what `restore` gives, with other runs kept away; wait at most `patience` seconds for one.
 
-    Raises OutputError if it was changed meanwhile.
+    The sidecar goes if it covers what stands there no more: turns that had been pruned before they were summarised.
+    Raises OutputError if the file was changed meanwhile.
     """
     async with held(kit.file, patience, asyncio.Event()):
+        count = 0
         with replacing(kit.file) as out:
-            out.writelines(restore(kit))
+            for row in restore(kit):
+                out.write(row)
+                count += 1
+        if kit.archive.exists():
+            with appended(kit.archive, kit.file) as add:
+                for number in range(count):
+                    add(in_full(number))
+        with suppress(CompactorError):  # a sidecar that cannot be read is for the next run to refuse
+            sidecar = Sidecar.open(kit.state)
+            first = next(iter(_read(kit, sidecar)), None)
+            if first and first.conversation and _strange(first.conversation.messages, sidecar):
+                kit.state.unlink()
 
 
 def faults(kit: Kit) -> Iterator[str]:
@@ -77,7 +91,7 @@ def faults(kit: Kit) -> Iterator[str]:
         yield str(error)
         sidecar = Sidecar(None)
     try:
-        for row in rows(lines(kit.file), str(kit.file)):
+        for row in _read(kit, sidecar):
             yield from (str(fault) for fault in row.faults)
             if row.conversation:
                 yield from _broken(row, row.conversation, sidecar)
@@ -85,6 +99,20 @@ def faults(kit: Kit) -> Iterator[str]:
             pass
     except CompactorError as error:
         yield str(error)
+
+
+def _read(kit: Kit, sidecar: Sidecar) -> Iterator[Standing]:
+    """Read the rows of a file, and tell the sidecar whether there is one only."""
+    found = rows(lines(kit.file), str(kit.file))
+    ahead = list(islice(found, 2))
+    sidecar.of_one = len(ahead) == 1
+    return chain(ahead, found)
+
+
+def _strange(messages: Sequence[Message], sidecar: Sidecar) -> bool:
+    """Tell whether a sidecar knows something, and nothing of the one conversation of its file."""
+    entries = sidecar.candidates(key_of(messages), messages)
+    return sidecar.of_one and bool(sidecar.loaded) and (not entries or locate(messages, entries).lost)
 
 
 def _broken(row: Standing, conversation: Conversation, sidecar: Sidecar) -> Iterator[str]:
@@ -95,9 +123,11 @@ def _broken(row: Standing, conversation: Conversation, sidecar: Sidecar) -> Iter
     if row.render([Kept(n) for n in range(len(messages))]) != row.raw:
         yield f"{name}: it does not leave byte for byte"
     entries = sidecar.candidates(sidecar.key(messages), messages)
-    known = {g.handoff for entry in entries for g in entry.generations}
-    if entries and any(is_handoff(m) and m.text not in known for m in messages):
+    base = locate(messages, entries)
+    if entries and base.handoff is not None and base.generation is None:
         yield f"{name}: its handoff is not in {sidecar.path}"
+    elif _strange(messages, sidecar):
+        yield f"{name}: what {sidecar.path} covers is not in it: it was edited or cut short, or is another transcript"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, count, islice
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from compactor.archive import Frame, appended, archive_of
+from compactor.archive import Frame, appended, archive_of, history, in_full, restored
 from compactor.attempt import compact_row, plan_row
 from compactor.core.report import Outcome, Report
 from compactor.core.state import key_of
@@ -141,20 +141,28 @@ class Run:
                 with grown(job.source) as write:
                     yield write
             elif job.in_place:
-                with replacing(job.target) as file, appended(archive_of(job.target), job.target) as keep:
-                    yield partial(self._replaced, file, keep, count())
+                with self._in_place(job.target) as write:
+                    yield write
             else:
                 with atomic(job.target, like=_like(job)) as file:
                     yield lambda _, content: file.write(content)
 
-    def _replaced(
-        self, file: IO[bytes], keep: Callable[[Frame], object], numbers: Iterator[int], came: bytes, content: bytes
-    ) -> None:
-        """Write a row that takes the place of what it came as, which goes into the archive first."""
-        number = next(numbers)
-        if came != content and self.care.archive is Archive.KEEP:
-            keep(Frame(number, came, content))
-        file.write(content)
+    @contextmanager
+    def _in_place(self, path: Path) -> Iterator[Callable[[bytes, bytes], object]]:
+        """Open what takes rows in the place of those that they came as, which go into the archive first."""
+        archive, numbers = archive_of(path), count()
+        past = history(archive) if self.earlier is Earlier.REBUILD else None
+        with replacing(path) as file, appended(archive, path) as keep:
+
+            def write(came: bytes, content: bytes) -> None:
+                number = next(numbers)
+                if came != content and self.care.archive is Archive.KEEP:
+                    if past and restored(came, past(number)) is None:
+                        keep(in_full(number))  # what the archive holds is of another conversation
+                    keep(Frame(number, came, content))
+                file.write(content)
+
+            yield write
 
     def _begun(self, sidecar: Sidecar, row: Standing) -> Coroutine[object, object, Done]:
         """Begin the work on a row; keys are given in the order of the rows."""

@@ -111,7 +111,7 @@ class Sidecar:
 
     def _handoffs(self) -> Mapping[bytes, str]:
         if not self._by_handoff:
-            self._by_handoff = {_short(e.generations[-1].handoff): k for k, e in self.loaded.items() if e.generations}
+            self._by_handoff = {_short(g.handoff): k for k, e in self.loaded.items() for g in e.generations}
         return self._by_handoff
 
     def prepare(self) -> None:
@@ -148,11 +148,16 @@ class Sidecar:
         return handle
 
     def close(self) -> None:
-        """Rewrite the file with one line a conversation, if this run changed it; remove it if none is left."""
+        """Rewrite the file with one line a conversation, if this run changed it; remove it if none is left.
+
+        Where there is one conversation, no other entry is kept: its opening, and so its key, goes with a compaction in
+        place that leaves no head.
+        """
         if self.path is None:
             return
-        entries = {**dict.fromkeys(self.loaded, self.loaded), **dict.fromkeys(self.added, self.added)}
         changed = self.added or self._afresh
+        earlier = () if self.of_one and self.added else self.loaded
+        entries = {**dict.fromkeys(earlier, self.loaded), **dict.fromkeys(self.added, self.added)}
         if changed and entries:
             with atomic(self.path, like=self.like) as out:
                 out.writelines(stored.line(key) for key, stored in entries.items())

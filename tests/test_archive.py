@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.archive import Frame, appended, by_row, frame_at, grafted, restored
+from compactor.archive import Frame, appended, grafted, history, in_full, restored
 from compactor.errors import OutputError, StateError
 
 
@@ -22,7 +22,7 @@ def append(path, *frames):
 
 
 def frames(path):
-    return [frame_at(path, place) for places in by_row(path).values() for place in places]
+    return [frame for row in range(5) for frame in history(path)(row)]
 
 
 lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"long line\n", b"\n"]), max_size=6).map(b"".join)
@@ -50,6 +50,12 @@ def test_a_run_that_was_stopped_before_it_replaced_the_file_has_no_effect():
     assert restored(b"1\n2\n3\n4\n", [frame]) == b"1\n2\n3\n4\n"
 
 
+def test_what_was_archived_before_a_row_was_restored_is_of_the_past():
+    past = [Frame(0, b"1\n2\n3\n", b"h\n3\n"), in_full(0)]
+    assert restored(b"one\n2\n3\n", past) == b"one\n2\n3\n"
+    assert restored(b"H\n3\n4\n", [*past, Frame(0, b"one\n2\n3\n", b"H\n3\n")]) == b"one\n2\n3\n4\n"
+
+
 def test_a_file_that_was_edited_is_not_guessed_at():
     assert restored(b"something else\n", [Frame(0, b"1\n2\n", b"h\n2\n")]) is None
 
@@ -66,13 +72,13 @@ def test_frames_are_read_back_in_order(path):
 def test_frames_of_a_row_are_found_by_it(path):
     made = [Frame(n % 2, bytes([n]), b"after") for n in range(5)]
     append(path, *made)
-    assert [frame_at(path, place) for place in by_row(path)[1]] == made[1::2]
+    assert history(path)(1) == made[1::2]
 
 
 def test_where_nothing_was_taken_out_there_is_no_archive(path):
     append(path)
     assert not path.exists()
-    assert by_row(path) == {}
+    assert history(path)(0) == []
 
 
 @pytest.mark.parametrize("cut", [1, 2, 40, 100, 150, 180])
@@ -95,7 +101,7 @@ def test_a_damaged_archive_is_said(path, at):
     content[at] ^= 1
     path.write_bytes(content)
     with pytest.raises(StateError, match="damaged"):
-        by_row(path)
+        history(path)
 
 
 @pytest.mark.parametrize("content", [b"my own file, not yours", b"a line\n" * 50, b"\0" * 500])
