@@ -8,6 +8,7 @@ that the run had left, and are put into the same place of the bytes before.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import os
@@ -80,8 +81,9 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        next_step = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
         what = f"{path}: cannot be written ({error.strerror})"
-        raise OutputError(what, "free some space, or see --no-archive") from error
+        raise OutputError(what, f"{next_step}, or see --no-archive") from error
 
 
 def _opened(path: Path, like: Path) -> BinaryIO:

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from compactor.archive import appended, archive_of, history, in_full, restored
+from compactor.core.handoff import PREFIX
 from compactor.core.messages import Kept
 from compactor.core.state import key_of, locate
 from compactor.core.tokens import costs, preamble_cost
@@ -47,8 +48,24 @@ def kit_of(file: Path, state: Path | None = None) -> Kit:
 def restore(kit: Kit) -> Iterator[bytes]:
     """Give the file row by row as if it had never been compacted, with what was added since.
 
-    Raises StateError where a row was changed in more than one place since it was compacted.
+    Raises StateError where a row was changed in more than one place since it was compacted, and if the file has been
+    compacted and there is no archive.
     """
+    if not kit.archive.exists() and any(_handed(row) for row in rows(lines(kit.file), str(kit.file))):
+        raise StateError(
+            f"{kit.file}: it was compacted, and there is no {kit.archive.name} of what was taken out",
+            "what was written with -o is in the file it was made from; what was not archived is gone",
+        )
+    yield from _undone(kit)
+
+
+def _handed(row: Standing) -> bool:
+    """Tell whether a handoff of ours stands in a row."""
+    messages = row.conversation.messages if row.conversation else ()
+    return any(m.text.startswith(PREFIX) for m in messages)
+
+
+def _undone(kit: Kit) -> Iterator[bytes]:
     past = history(kit.archive)
     for number, row in enumerate(rows(lines(kit.file), str(kit.file))):
         full = restored(row.raw, past(number))
@@ -95,7 +112,7 @@ def faults(kit: Kit) -> Iterator[str]:
             yield from (str(fault) for fault in row.faults)
             if row.conversation:
                 yield from _broken(row, row.conversation, sidecar)
-        for _ in restore(kit):
+        for _ in _undone(kit):
             pass
     except CompactorError as error:
         yield str(error)

@@ -159,8 +159,12 @@ class Sidecar:
         earlier = () if self.of_one and self.added else self.loaded
         entries = {**dict.fromkeys(earlier, self.loaded), **dict.fromkeys(self.added, self.added)}
         if changed and entries:
-            with atomic(self.path, like=self.like) as out:
-                out.writelines(stored.line(key) for key, stored in entries.items())
+            try:
+                with atomic(self.path, like=self.like) as out:
+                    out.writelines(stored.line(key) for key, stored in entries.items())
+            except OutputError:
+                if self._afresh:
+                    raise  # else what was added stands in it already, and the last line of a key holds
             return
         swept(self.path)
         if self.path.is_file() and (changed or self.path.stat().st_size == 0):

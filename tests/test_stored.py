@@ -39,17 +39,14 @@ def test_they_are_those_of_the_file_that_was_opened(stored):
     assert list(held.values()) == entries
 
 
-def test_the_file_is_let_go_of_with_the_last_reference(stored):
-    _, _, held = stored
-    handle = held.handle
+def test_the_file_is_let_go_of_with_the_last_reference(tmp_path):
+    (tmp_path / "x").touch()
+    handle = os.open(tmp_path / "x", os.O_RDONLY)
+    held = Stored(handle)
     os.fstat(handle)
+    del held
     with pytest.raises(OSError, match="Bad file descriptor"):
-        _after(handle, lambda: os.fstat(handle))
-
-
-def _after(handle, then):
-    Stored(handle)  # of which nobody keeps a reference
-    then()
+        os.fstat(handle)
 
 
 def test_without_a_file_there_are_none():

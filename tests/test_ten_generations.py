@@ -14,5 +14,6 @@ def test_ten_generations_keep_or_cover_every_turn_once(path, way, tmp_path):
     life = lived(path, way, tmp_path)
     assert life.wrong == []
     assert life.generations >= 2
-    # A fact that was in the ledger goes only if later turns overtake it; those that were never in it are few.
-    assert life.kept >= 0.9 * (life.kept + life.missing.total())
+    # What a run in place has pruned, a later one that covers it cannot read: the archive has it, the ledger has not.
+    share = 0.95 if way == "elsewhere" else 0.85
+    assert life.kept >= share * (life.kept + life.missing.total())

@@ -27,7 +27,9 @@ State = Annotated[
     Path | None, typer.Option("--state", metavar="FILE", help="Its sidecar (FILE.state).", show_default=False)
 ]
 
-
+LockTimeout = Annotated[
+    float, typer.Option("--lock-timeout", metavar="X", help="Seconds to wait for another run on the same file.")
+]
 PATIENCE = Care().patience
 
 
@@ -42,11 +44,13 @@ class Published(StrEnum):
 Kind = Annotated[Published, typer.Argument(help="What the schema is of.", show_default=False)]
 
 
-def restore_command(file: File, *, output: Output = None, in_place: InPlace = False) -> None:
+def restore_command(
+    file: File, *, output: Output = None, in_place: InPlace = False, lock_timeout: LockTimeout = PATIENCE
+) -> None:
     """Give back the full transcript of a file that was compacted in place, with what was added since."""
     kit = kit_of(file)
     if in_place:
-        asyncio.run(put_back(kit, PATIENCE))
+        asyncio.run(put_back(kit, lock_timeout))
     elif output:
         with atomic(output, like=file) as out:
             out.writelines(restore(kit))
@@ -92,9 +96,9 @@ def _made(generation: Generation) -> str:
     return f"{covered.count:,} messages ({covered.tokens:,} tokens) summarised by {made.get('summarizer', '?')}{change}"
 
 
-def forget_command(file: File, *, state: State = None) -> None:
+def forget_command(file: File, *, state: State = None, lock_timeout: LockTimeout = PATIENCE) -> None:
     """Remove the sidecar and the archive of a file; the file itself stays as it is."""
-    removed = asyncio.run(forget(kit_of(file, state), PATIENCE))
+    removed = asyncio.run(forget(kit_of(file, state), lock_timeout))
     print("\n".join(f"removed {path}" for path in removed) or "there was nothing to forget")
 
 
