@@ -13,7 +13,8 @@ from compactor.errors import OutputError
 from compactor.keeping import faults, forget, kit_of, put_back, restore
 from tests.killing import watched
 from tests.offline import ran
-from tests.running import WINDOW, compact, compactor, environment, lined, talk
+from tests.running import WINDOW, ask, compact, compactor, environment, lined, talk
+from tests.standin import Standin
 from tests.test_locks import HOLD
 
 GENERATIONS = 5
@@ -71,9 +72,19 @@ def test_it_is_shown_generation_by_generation(old):
     shown = compactor(old[0].parent, "show", old[0]).out.decode()
     assert [f"generation {n}: " in shown for n in range(1, GENERATIONS + 2)] == [True] * GENERATIONS + [False]
     assert shown.count("<- goes on from here") == 1
-    assert "summarised by extractive" in shown
+    assert "generation 1: messages 3-49 (" in shown
+    assert "summarised by extractive on 20" in shown
     assert "## Goal" in shown
     assert f"undo: compactor restore {old[0]}" in shown
+
+
+def test_a_summary_that_was_paid_for_is_shown_with_its_price(file):
+    with Standin() as endpoint:
+        assert compact(file.parent, "-i", file, *ask(endpoint), "--price-in", "2", "--price-out", "8").code == 0
+    shown = compactor(file.parent, "show", file).out.decode()
+    assert "summarised by openai:stand-in on 20" in shown
+    assert "calls: 1 (" in shown
+    assert ", cost: 0.0" in shown
 
 
 def test_put_back_it_is_as_if_it_had_never_been_compacted(compacted):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.resources import files as package_files
 from pathlib import Path
@@ -90,10 +91,21 @@ def _show(conversation: Known) -> None:
 
 
 def _made(generation: Generation) -> str:
+    """Tell in one line what a generation covers, and who made it when, from what, at which price."""
     made, covered = generation.made, generation.covered
-    tokens = made.get("tokens")
-    change = f", {tokens['before']:,} -> {tokens['after']:,} tokens" if isinstance(tokens, dict) else ""
-    return f"{covered.count:,} messages ({covered.tokens:,} tokens) summarised by {made.get('summarizer', '?')}{change}"
+    parts = [f"messages {covered.start + 1}-{covered.last} ({covered.tokens:,} tokens)"]
+    if generation.stubbed:
+        parts.append(f"{len(generation.stubbed)} results after them stubbed")
+    when = f" on {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}" if isinstance(at := made.get("at"), int) else ""
+    parts.append(f"summarised by {made.get('summarizer', '?')}{when}")
+    if isinstance(tokens := made.get("tokens"), dict):
+        parts.append(f"{tokens['before']:,} -> {tokens['after']:,} tokens")
+    if isinstance(usage := made.get("usage"), dict):
+        asked, answered = usage["prompt_tokens"], usage["completion_tokens"]
+        parts.append(f"calls: {usage['calls']} ({asked:,} tokens asked, {answered:,} answered)")
+    if isinstance(cost := made.get("cost"), int | float):
+        parts.append(f"cost: {cost:.4f}")
+    return ", ".join(parts)
 
 
 def forget_command(file: File, *, state: State = None, lock_timeout: LockTimeout = PATIENCE) -> None:
