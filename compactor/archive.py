@@ -8,20 +8,25 @@ that the run had left, and are put into the same place of the bytes before.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import os
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from io import BytesIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from compactor.errors import OutputError, StateError
+from compactor.files import flush_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-_HEADER = re.compile(rb"compactor-archive 1 (\d+) ([0-9a-f]{64})\n")
+_MAGIC = b"compactor-archive 1 "
+_HEADER = re.compile(_MAGIC + rb"(\d+) ([0-9a-f]{64})\n")
 _LONGEST_HEADER = 120
 
 
@@ -34,66 +39,133 @@ class Frame:
     after: bytes
 
 
-def append(path: Path, frame: Frame, mode: int) -> None:
-    """Add a frame at the end, on disk at once; a frame that a crash cut off is cut away first.
+def archive_of(file: Path) -> Path:
+    """Name the archive that stands beside a file."""
+    return file.with_name(f"{file.name}.archive")
 
-    `mode` are the permission bits of a new archive. Raises OutputError if it cannot be written.
+
+def in_full(row: int) -> Frame:
+    """Say that a row stands there in full: frames before it are of the past."""
+    return Frame(row, b"", b"")
+
+
+@contextmanager
+def appended(path: Path, like: Path) -> Iterator[Callable[[Frame], object]]:
+    """Add frames at the end, all of them on disk when the block has ended; one that a crash cut off is cut away first.
+
+    One that stands there is opened at once; else the first frame makes it, with the permission bits of `like`. Raises
+    OutputError if it cannot be written, and StateError if what stands there is no archive.
     """
-    body = gzip.compress(b"%d %d\n" % (frame.row, len(frame.before)) + frame.before + frame.after, mtime=0)
-    header = b"compactor-archive 1 %d %s\n" % (len(body), hashlib.sha256(body).hexdigest().encode())
+    file: BinaryIO | None = None
+
+    def add(frame: Frame) -> None:
+        nonlocal file
+        with _told(path):
+            file = file or _opened(path, like)
+            file.write(_packed(frame))
+
+    if path.exists():
+        with _told(path):
+            file = _opened(path, like)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
-        with os.fdopen(handle, "r+b") as file:
-            file.seek(_sound(path))
-            file.truncate()
-            file.write(header + body)
-            file.flush()
-            os.fsync(file.fileno())
+        yield add
+    finally:
+        if file:
+            with _told(path), file:
+                file.flush()
+                os.fsync(file.fileno())
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
+        next_step = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
         what = f"{path}: cannot be written ({error.strerror})"
-        raise OutputError(what, "free some space, or see --no-archive") from error
+        raise OutputError(what, f"{next_step}, or see --no-archive") from error
 
 
-def frames(path: Path) -> Iterator[Frame]:
-    """Read the frames, oldest first; one that a crash cut off at the very end is left out.
+def _opened(path: Path, like: Path) -> BinaryIO:
+    file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, like.stat().st_mode & 0o777), "r+b")
+    try:
+        flush_directory(path.parent)
+        end = 0
+        for place in _places(file, path):
+            end = place.start + place.size
+        file.truncate(end)
+        file.seek(end)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _packed(frame: Frame) -> bytes:
+    body = gzip.compress(b"%d %d\n" % (frame.row, len(frame.before)) + frame.before + frame.after, mtime=0)
+    return _MAGIC + b"%d %s\n" % (len(body), hashlib.sha256(body).hexdigest().encode()) + body
+
+
+class Place(NamedTuple):
+    """Where the body of a frame stands in an archive, in bytes, and its SHA-256."""
+
+    start: int
+    size: int
+    digest: bytes
+
+
+def _places(file: BinaryIO, path: Path) -> Iterator[Place]:
+    """Find the frames that are whole, oldest first; one that a crash cut off at the very end is none.
+
+    Raises StateError if what stands there is no archive.
+    """
+    size = os.fstat(file.fileno()).st_size
+    end = 0
+    while end < size:
+        file.seek(end)
+        header = file.readline(_LONGEST_HEADER)
+        start = end + len(header)
+        found = _HEADER.fullmatch(header)
+        if not found and start == size and header.startswith(_MAGIC[: len(header)]):
+            return
+        if not found:
+            raise _damaged(path)
+        end = start + int(found[1])
+        if end <= size:
+            yield Place(start, int(found[1]), found[2])
+
+
+def history(path: Path) -> Callable[[int], list[Frame]]:
+    """Give a function that reads the frames of a row, oldest first; there are none if there is no archive.
 
     Raises StateError if what stands there is no archive, or was changed.
     """
-    if not path.exists():
-        return
+    places: dict[int, list[Place]] = {}
+    if path.exists():
+        with path.open("rb") as file:
+            for place in _places(file, path):
+                with gzip.open(BytesIO(_body(file, place, path))) as body:
+                    places.setdefault(int(body.readline().split()[0]), []).append(place)
+    return lambda row: [_frame_at(path, place) for place in places.get(row, ())]
+
+
+def _frame_at(path: Path, place: Place) -> Frame:
     with path.open("rb") as file:
-        while header := file.readline(_LONGEST_HEADER):
-            found = _HEADER.fullmatch(header)
-            body = file.read(int(found[1])) if found else b""
-            if found and len(body) < int(found[1]):
-                return
-            if not found or hashlib.sha256(body).hexdigest().encode() != found[2]:
-                if not file.read(1) and not found:
-                    return  # a header that was cut off
-                raise StateError(
-                    f"{path}: damaged", "restore it from a copy; what it held cannot be had back otherwise"
-                )
-            yield _frame(gzip.decompress(body))
-
-
-def _sound(path: Path) -> int:
-    """Count the bytes up to the end of the last whole frame."""
-    end = 0
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        while found := _HEADER.fullmatch(file.readline(_LONGEST_HEADER)):
-            stop = file.tell() + int(found[1])
-            if stop > size:
-                break
-            file.seek(stop)
-            end = stop
-    return end
-
-
-def _frame(content: bytes) -> Frame:
-    head, _, rest = content.partition(b"\n")
+        head, _, rest = gzip.decompress(_body(file, place, path)).partition(b"\n")
     row, size = map(int, head.split())
     return Frame(row, rest[:size], rest[size:])
+
+
+def _body(file: BinaryIO, place: Place, path: Path) -> bytes:
+    file.seek(place.start)
+    body = file.read(place.size)
+    if hashlib.sha256(body).hexdigest().encode() != place.digest:
+        raise _damaged(path)
+    return body
+
+
+def _damaged(path: Path) -> StateError:
+    return StateError(f"{path}: damaged", "restore it from a copy; what it held cannot be had back otherwise")
 
 
 def restored(now: bytes, history: Sequence[Frame]) -> bytes | None:
@@ -102,6 +174,8 @@ def restored(now: bytes, history: Sequence[Frame]) -> bytes | None:
     A frame whose run was stopped before it replaced the file has no effect.
     """
     for frame in reversed(history):
+        if frame == in_full(frame.row):
+            break
         undone = grafted(now, frame.after, frame.before)
         if undone is not None:
             now = undone

@@ -93,7 +93,7 @@ def _as_came(row: Standing, tools: Tools, report: Report) -> Done:
 
 def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Written) -> Done:
     report = paid(planned(row, known, tools, plan), written, tools.prices)
-    made = {**written.made, "encoding": tools.count.name}
+    made = {**written.made, "encoding": tools.count.name, "at": round(tools.clock())}
     kept, secrets = _masked(_merged(plan.request, written.summary, tools), tools.mask)
     report = replace(report, masked=report.masked + secrets)
     result = finish(plan, kept, made, tools.settings, tools.count)

@@ -9,7 +9,6 @@ import errno
 import gzip
 import io
 import os
-import secrets
 import stat
 import sys
 import zlib
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from compactor.errors import InputError, OutputError
+from compactor.temporaries import temporary_for
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -25,7 +25,7 @@ else:
     from backports import zstd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from _typeshed import WriteableBuffer
 
@@ -107,30 +107,51 @@ def _plain(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 @contextmanager
-def atomic(path: Path, *, like: Path | None = None) -> Iterator[IO[bytes]]:
+def atomic(path: Path, *, like: Path | None = None, ready: Callable[[], object] = bool) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of `path` when the block ends well, and leaves no trace when it does not.
 
     It is written beside the target (a symbolic link is followed), flushed to disk and renamed; `.gz` and `.zst`
     are compressed, with the same bytes every time. Mode bits, and the owner where that is allowed, are those of
-    the file that is replaced, or else of `like`. Raises OutputError if it cannot be written.
+    the file that is replaced, or else of `like`. `ready` is asked right before it is renamed; if it raises, the target
+    stays. Raises OutputError if it cannot be written, or another run is writing it.
     """
     target = Path(os.path.realpath(path))
     with _told(path):
         model = _model(target, like)
-        descriptor, temporary = _temporary(target, model)
-    try:
-        with _told(path, *_WRITING), os.fdopen(descriptor, "wb", BUFFER_BYTES) as raw:
+        descriptor, temporary = temporary_for(target, model)
+    with _told(path, *_WRITING), os.fdopen(descriptor, "wb", BUFFER_BYTES) as raw:
+        try:
             with _compressed(raw, target) as stream:
                 yield stream
             raw.flush()
             os.fsync(raw.fileno())
-        with _told(path):
-            temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+            ready()
+            with _told(path):
+                temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)  # before it is closed: then the name may be another run's
+            raise
     with _told(path):
-        _flush_directory(target.parent)
+        flush_directory(target.parent)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """As `atomic`, for a file that is read while it is replaced. Raises OutputError if it was changed meanwhile."""
+    seen = _stamp(path)
+
+    def unchanged() -> None:
+        if _stamp(path) != seen:
+            raise OutputError(f"{path}: it was changed meanwhile", "run again; nothing was replaced")
+
+    with atomic(path, ready=unchanged) as file:
+        yield file
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Tell one state of a file from another: where it is, its size, its last change."""
+    found = path.stat()
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 @contextmanager
@@ -160,20 +181,6 @@ def _model(target: Path, like: Path | None) -> os.stat_result | None:
     return None
 
 
-def _temporary(target: Path, model: os.stat_result | None) -> tuple[int, Path]:
-    """Create a file beside `target` that never lets more people in than what it will replace."""
-    # 48 characters of the target's name are at most 192 of the 255 bytes that a name may have.
-    temporary = target.with_name(f".{target.name[:48]}.{secrets.token_hex(6)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    descriptor = os.open(temporary, flags, 0o600 if model else 0o666)
-    if model:
-        with suppress(OSError):  # only the superuser may give a file away
-            os.fchown(descriptor, model.st_uid, model.st_gid)
-        with suppress(OSError):  # some file systems have no mode bits
-            os.fchmod(descriptor, stat.S_IMODE(model.st_mode))
-    return descriptor, temporary
-
-
 @contextmanager
 def _compressed(raw: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
     if target.suffix == ".gz":
@@ -186,7 +193,7 @@ def _compressed(raw: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
         yield raw
 
 
-def _flush_directory(directory: Path) -> None:
+def flush_directory(directory: Path) -> None:
     """Make the new name survive a power cut as well as the bytes do."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:

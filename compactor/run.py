@@ -6,26 +6,25 @@ nobody else's. A sidecar is appended to as results arrive, before the transcript
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count, islice
-from typing import IO, TYPE_CHECKING, BinaryIO
+from itertools import chain, count, islice
+from typing import TYPE_CHECKING, BinaryIO
 
-from compactor.archive import Frame, append
+from compactor.archive import Frame, appended, archive_of, history, in_full, restored
 from compactor.attempt import compact_row, plan_row
 from compactor.core.report import Outcome, Report
 from compactor.core.state import key_of
 from compactor.ending import Ending
 from compactor.errors import CompactorError, NotATranscript, OutputError, StateError
-from compactor.files import atomic
+from compactor.files import atomic, replacing
 from compactor.folders import grown, is_conversation, lines, parts
 from compactor.formats import rows
 from compactor.job import Act, Archive, Care, Earlier, Found
 from compactor.lanes import in_order, side_by_side
-from compactor.locks import taken
+from compactor.locks import held
 from compactor.sidecar import Sidecar
 from compactor.tools import Done, Known, Native
 
@@ -90,25 +89,13 @@ class Run:
         if job.source is None or self.act is Act.PLAN:
             await self._rows(job, reports)
             return
-        lock = await taken(job.source, self.care.patience, self.stop)
-        if lock is None:
-            return
-        try:
-            await self._rows(job, reports)
-        finally:
-            os.close(lock)
+        async with held(job.source, self.care.patience, self.stop) as alone:
+            if alone:
+                await self._rows(job, reports)
 
     async def _rows(self, job: Job, reports: list[Report]) -> None:
         sidecar = (Sidecar.afresh if self.earlier is Earlier.REBUILD else Sidecar.open)(job.state, like=_like(job))
-        source = _source(job)
-        if sidecar.loaded and not any(_belongs(row, sidecar) for row in rows(source(), job.name, self.form)):
-            raise StateError(
-                f"{job.state}: it belongs to another transcript than {job.name}",
-                "name the right one with --state, or start afresh with --rebuild",
-            )
-        if sidecar.loaded:
-            sidecar.of_one = len(list(islice(rows(source(), job.name, self.form), 2))) == 1
-        found, begun = rows(source(), job.name, self.form), partial(self._begun, sidecar)
+        found, begun = self._own(job, sidecar), partial(self._begun, sidecar)
         with self._target(job) as write:
             async for row, done in in_order(found, begun, _left, self.stop, ROWS_IN_FLIGHT):
                 if self.stop.is_set() and job.target is None:
@@ -122,6 +109,22 @@ class Run:
                 raise _Abandoned
         if self.act is Act.COMPACT:
             sidecar.close()
+
+    def _own(self, job: Job, sidecar: Sidecar) -> Iterator[Standing]:
+        """Read the rows of a file. Raises StateError if the sidecar knows none of them."""
+        source = _source(job)
+        found = rows(source(), job.name, self.form)
+        if not sidecar.loaded:
+            return found
+        ahead = list(islice(found, 2))
+        sidecar.of_one = len(ahead) == 1
+        # Only where neither of two rows is known, the file is gone through for one that is.
+        if not any(_belongs(row, sidecar) for row in chain(ahead, rows(source(), job.name, self.form))):
+            raise StateError(
+                f"{job.state}: it belongs to another transcript than {job.name}",
+                "name the right one with --state, or start afresh with --rebuild",
+            )
+        return chain(ahead, found)
 
     @contextmanager
     def _target(self, job: Job) -> Iterator[Callable[[bytes, bytes], object]]:
@@ -137,20 +140,29 @@ class Run:
                     raise OutputError(f"{job.name}: a folder of events only grows", "give --native append, or -o FILE")
                 with grown(job.source) as write:
                     yield write
+            elif job.in_place:
+                with self._in_place(job.target) as write:
+                    yield write
             else:
-                seen = _stamp(job.source) if job.in_place else None
                 with atomic(job.target, like=_like(job)) as file:
-                    yield partial(self._replaced, job, file, count()) if job.in_place else partial(_written, file)
-                    if job.in_place and _stamp(job.source) != seen:
-                        raise OutputError(f"{job.name}: it was changed meanwhile", "run again; nothing was replaced")
+                    yield lambda _, content: file.write(content)
 
-    def _replaced(self, job: Job, file: IO[bytes], numbers: Iterator[int], came: bytes, content: bytes) -> None:
-        """Write a row that takes the place of what it came as, which goes into the archive first."""
-        number = next(numbers)
-        if came != content and self.care.archive is Archive.KEEP and job.source:
-            mode = job.source.stat().st_mode & 0o777
-            append(job.source.with_name(f"{job.source.name}.archive"), Frame(number, came, content), mode)
-        file.write(content)
+    @contextmanager
+    def _in_place(self, path: Path) -> Iterator[Callable[[bytes, bytes], object]]:
+        """Open what takes rows in the place of those that they came as, which go into the archive first."""
+        archive, numbers = archive_of(path), count()
+        past = history(archive) if self.earlier is Earlier.REBUILD else None
+        with replacing(path) as file, appended(archive, path) as keep:
+
+            def write(came: bytes, content: bytes) -> None:
+                number = next(numbers)
+                if came != content and self.care.archive is Archive.KEEP:
+                    if past and restored(came, past(number)) is None:
+                        keep(in_full(number))  # what the archive holds is of another conversation
+                    keep(Frame(number, came, content))
+                file.write(content)
+
+            yield write
 
     def _begun(self, sidecar: Sidecar, row: Standing) -> Coroutine[object, object, Done]:
         """Begin the work on a row; keys are given in the order of the rows."""
@@ -176,16 +188,6 @@ _AS_THEY_CAME = (Outcome.UNTOUCHED, Outcome.UNREADABLE, Outcome.LEFT)
 def _left(row: Standing) -> Done:
     name = row.conversation.name if row.conversation else ""
     return Done(row.raw, Report(name, Outcome.LEFT, "interrupted"))
-
-
-def _written(file: IO[bytes], came: bytes, content: bytes) -> None:  # noqa: ARG001 - as Run._replaced
-    file.write(content)
-
-
-def _stamp(path: Path | None) -> tuple[int, ...]:
-    """Tell one state of a file from another: where it is, its size, its last change."""
-    found = path.stat() if path else None
-    return (found.st_ino, found.st_size, found.st_mtime_ns) if found else ()
 
 
 def _belongs(row: Standing, sidecar: Sidecar) -> bool:

@@ -84,6 +84,8 @@ def _afterwards(folder, path, whole, final, said):
         yield "the next run fails"
     if path.read_bytes() != final:
         yield "the next run comes to another end"
+    if left := {p.name for p in folder.iterdir()} - {NAME, f"{NAME}.archive", f"{NAME}.state"}:
+        yield f"there is still {left.pop()}"
     if compactor(folder, "verify", NAME).code != 0:
         yield "verify finds a broken promise"
     if (

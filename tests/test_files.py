@@ -9,11 +9,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from compactor.errors import InputError, OutputError
-from compactor.files import atomic, lines
+from compactor.files import GZIP_MAGIC, ZSTD_MAGIC, atomic, lines
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -45,6 +45,7 @@ def test_lines_keep_their_ends_however_they_are_packed(tmp_path, pack, content):
 @given(st.lists(st.binary(max_size=20), max_size=4), st.sampled_from([bytes, gzip.compress, zstd.compress]))
 def test_members_that_follow_one_another_are_one_file(parts, pack):
     packed = b"".join(pack(part) for part in parts)
+    assume(pack is not bytes or not packed.startswith((GZIP_MAGIC, ZSTD_MAGIC)))
     assert b"".join(lines(io.BytesIO(packed))) == b"".join(parts)
 
 
@@ -67,7 +68,9 @@ def test_compressed_input_that_is_cut_off_is_an_error(tmp_path, pack):
 
 
 @pytest.mark.parametrize(
-    "content", [gzip.compress(TEXT) + b"rubbish", b"\x1f\x8b" + b"x" * 30, b"\x28\xb5\x2f\xfd" + b"x" * 30]
+    "content",
+    [gzip.compress(TEXT, mtime=0) + b"rubbish", b"\x1f\x8b" + b"x" * 30, b"\x28\xb5\x2f\xfd" + b"x" * 30],
+    ids=["what follows", "gzip", "zstd"],
 )
 def test_compressed_input_that_is_damaged_is_an_error(content):
     with pytest.raises(InputError, match=r"^standard input: the compressed data is damaged \(.+\); copy or compress"):

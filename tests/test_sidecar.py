@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactor.core.handoff import Notes
-from compactor.core.messages import Message, Role
+from compactor.core.messages import Message, Role, digest
 from compactor.core.state import Covered, Entry, Failure, Generation
 from compactor.core.summary import SECTIONS, Summary
 from compactor.entries import entry_from, entry_to
@@ -23,8 +23,8 @@ HEX = st.text("0123456789abcdef", min_size=16, max_size=16)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-def generation(number=1, count=26, goal="keep the pump running", **made):
-    covered = Covered(count, 1_533, "070d76ed89db9b1b", "0692b2e55ca7fe6d")
+def generation(number=1, count=26, goal="keep the pump running", first="070d76ed89db9b1b", **made):
+    covered = Covered(count, 1_533, first, "0692b2e55ca7fe6d")
     summary = Summary({"goal": (f"- {goal}",), "files": ("- a.py: read", "- b.py: written")})
     held = Summary({"constraints": ('- "never push" [3]',)})
     return Generation(number, covered, Role.ASSISTANT, Notes(summary), ((0, 1), (3, 0)), made, held)
@@ -35,7 +35,7 @@ def entry(key="6c979b255b5f334b", *generations, failure=None):
 
 
 def opened(path):
-    return Sidecar.open(path).entries
+    return Sidecar.open(path).loaded
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_the_last_line_of_a_key_wins_and_the_end_of_a_run_leaves_one_line_each(p
     for one in (entry("a" * 16), entry("b" * 16), entry("a" * 16, generation(1), generation(2))):
         sidecar.put(one)
     assert path.read_bytes().count(b"\n") == 3  # on disk at once
-    assert opened(path) == sidecar.entries
+    assert opened(path) == sidecar.added
     sidecar.close()
     assert path.read_bytes().count(b"\n") == 2
     assert opened(path) == {"a" * 16: entry("a" * 16, generation(1), generation(2)), "b" * 16: entry("b" * 16)}
@@ -124,10 +124,13 @@ def test_conversations_of_the_same_opening_get_keys_of_their_own_and_share_candi
     first, second = sidecar.key(said), sidecar.key(said)
     assert second == f"{first}-2"
     assert sidecar.key((Message(Role.USER, "hello"),)) == f"{first}-3"  # the system prompt is no part of it
-    put(path, entry(first), entry(second, generation(2)), entry("f" * 16))
+    mine = generation(2, first=digest(said[1]))
+    put(path, entry(first), entry(second, mine), entry(f"{first}-3"), entry("f" * 16))
     known = Sidecar.open(path)
+    # Of those that begin alike, the ones that cover something of it; its own in any case.
     assert [e.key for e in known.candidates(first, said)] == [first, second]
     assert [e.key for e in known.candidates(second, said)] == [second, first]
+    assert [e.key for e in known.candidates(f"{first}-3", said)] == [f"{first}-3", first, second]
     assert known.candidates("0" * 16, said) == ()
 
 
@@ -145,7 +148,7 @@ def test_a_run_that_adds_nothing_writes_nothing(tmp_path, path):
     sidecar = Sidecar.open(path)
     sidecar.close()
     assert path.read_bytes() == before
-    assert list(sidecar.entries) == ["6c979b255b5f334b"]
+    assert list(sidecar.loaded) == ["6c979b255b5f334b"]
 
 
 def test_asking_for_a_place_leaves_none_behind_if_it_is_not_used(tmp_path, path):
@@ -161,7 +164,7 @@ def test_without_a_place_nothing_is_kept():
     sidecar.prepare()
     sidecar.put(entry())
     sidecar.close()
-    assert list(sidecar.entries) == ["6c979b255b5f334b"]
+    assert not sidecar.added
 
 
 def test_afresh_forgets_whatever_is_there(path):
@@ -190,6 +193,29 @@ def test_a_place_that_cannot_be_is_said_with_a_way_out(tmp_path):
         Sidecar.open(tmp_path / "file" / "x.state").prepare()
 
 
+def test_a_sidecar_that_is_removed_or_replaced_under_way_is_written_as_it_should_be(path):
+    put(path, entry("a" * 16), entry("b" * 16))
+    sidecar = Sidecar.open(path)
+    path.write_bytes(path.read_bytes())
+    sidecar.put(entry("c" * 16))
+    path.rename(path.with_name("away"))
+    path.write_bytes(b"something else altogether\n")
+    sidecar.put(entry("a" * 16, generation(2)))
+    sidecar.close()
+    assert opened(path) == {
+        "a" * 16: entry("a" * 16, generation(2)),
+        "b" * 16: entry("b" * 16),
+        "c" * 16: entry("c" * 16),
+    }
+
+
+def test_it_is_read_as_it_was_when_it_was_opened(path):
+    put(path, entry("a" * 16), entry("b" * 16))
+    before = Sidecar.open(path)
+    put(path, entry("a" * 16, generation(1), generation(2)))
+    assert before.loaded == {"a" * 16: entry("a" * 16), "b" * 16: entry("b" * 16)}
+
+
 # After a crash.
 
 
@@ -199,7 +225,7 @@ def test_a_last_line_that_was_cut_off_is_left_out_and_goes_with_the_next_entry(p
     path.write_bytes(whole + whole[:60])
     sidecar = Sidecar.open(path)
     assert sidecar.torn
-    assert list(sidecar.entries) == ["a" * 16]
+    assert list(sidecar.loaded) == ["a" * 16]
     sidecar.put(entry("b" * 16))
     # The run dies here; the file is sound all the same.
     assert list(opened(path)) == ["a" * 16, "b" * 16]
@@ -217,7 +243,7 @@ def test_a_last_line_without_its_newline_is_whole(path):
     put(path, entry("a" * 16))
     path.write_bytes(path.read_bytes()[:-1])
     sidecar = Sidecar.open(path)
-    assert list(sidecar.entries) == ["a" * 16]
+    assert list(sidecar.loaded) == ["a" * 16]
     sidecar.put(entry("b" * 16))
     assert list(opened(path)) == ["a" * 16, "b" * 16]
 

@@ -99,7 +99,8 @@ def compact(  # noqa: D103 - its help is EXAMPLES
     earlier = Earlier.REBUILD if rebuild else Earlier.CONTINUE
     keep = Archive.NONE if no_archive else Archive.KEEP
     if no_archive and in_place and not dry_run:
-        console.note("compactor: --no-archive: what is taken out of these files cannot be had back")
+        what = jobs[0].name if len(jobs) == 1 else f"{len(jobs)} files"
+        console.note(f"compactor: --no-archive: what is taken out of {what} cannot be had back")
     redact = Redact.NOTHING if no_redact else Redact.SECRETS
     ending = asyncio.run(start(jobs, settings, options, given, console, act, earlier, keep, redact))
     _show(ending, dry_run=dry_run, json=json, apart=all(job.target for job in jobs), console=console)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.resources import files as package_files
 from pathlib import Path
@@ -13,7 +15,8 @@ import typer
 from compactor.core.state import Generation
 from compactor.core.summary import render
 from compactor.files import atomic
-from compactor.keeping import Known, faults, forget, kit_of, known, restore
+from compactor.job import Care
+from compactor.keeping import Known, faults, forget, kit_of, known, put_back, restore
 from compactor.tokenizer import tokenizer
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A transcript.", show_default=False)]
@@ -24,6 +27,11 @@ InPlace = Annotated[bool, typer.Option("--in-place", "-i", help="Replace the fil
 State = Annotated[
     Path | None, typer.Option("--state", metavar="FILE", help="Its sidecar (FILE.state).", show_default=False)
 ]
+
+LockTimeout = Annotated[
+    float, typer.Option("--lock-timeout", metavar="X", help="Seconds to wait for another run on the same file.")
+]
+PATIENCE = Care().patience
 
 
 class Published(StrEnum):
@@ -37,18 +45,19 @@ class Published(StrEnum):
 Kind = Annotated[Published, typer.Argument(help="What the schema is of.", show_default=False)]
 
 
-def restore_command(file: File, *, output: Output = None, in_place: InPlace = False) -> None:
+def restore_command(
+    file: File, *, output: Output = None, in_place: InPlace = False, lock_timeout: LockTimeout = PATIENCE
+) -> None:
     """Give back the full transcript of a file that was compacted in place, with what was added since."""
     kit = kit_of(file)
-    target = file if in_place else output
-    if target is None:
-        for row in restore(kit):
-            sys.stdout.buffer.write(row)
+    if in_place:
+        asyncio.run(put_back(kit, lock_timeout))
+    elif output:
+        with atomic(output, like=file) as out:
+            out.writelines(restore(kit))
+    else:
+        sys.stdout.buffer.writelines(restore(kit))
         sys.stdout.flush()
-        return
-    with atomic(target, like=file) as out:
-        for row in restore(kit):
-            out.write(row)
 
 
 def verify_command(file: File, *, state: State = None) -> None:
@@ -82,15 +91,26 @@ def _show(conversation: Known) -> None:
 
 
 def _made(generation: Generation) -> str:
+    """Tell in one line what a generation covers, and who made it when, from what, at which price."""
     made, covered = generation.made, generation.covered
-    tokens = made.get("tokens")
-    change = f", {tokens['before']:,} -> {tokens['after']:,} tokens" if isinstance(tokens, dict) else ""
-    return f"{covered.count:,} messages ({covered.tokens:,} tokens) summarised by {made.get('summarizer', '?')}{change}"
+    parts = [f"messages {covered.start + 1}-{covered.last} ({covered.tokens:,} tokens)"]
+    if generation.stubbed:
+        parts.append(f"{len(generation.stubbed)} results after them stubbed")
+    when = f" on {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}" if isinstance(at := made.get("at"), int) else ""
+    parts.append(f"summarised by {made.get('summarizer', '?')}{when}")
+    if isinstance(tokens := made.get("tokens"), dict):
+        parts.append(f"{tokens['before']:,} -> {tokens['after']:,} tokens")
+    if isinstance(usage := made.get("usage"), dict):
+        asked, answered = usage["prompt_tokens"], usage["completion_tokens"]
+        parts.append(f"calls: {usage['calls']} ({asked:,} tokens asked, {answered:,} answered)")
+    if isinstance(cost := made.get("cost"), int | float):
+        parts.append(f"cost: {cost:.4f}")
+    return ", ".join(parts)
 
 
-def forget_command(file: File, *, state: State = None) -> None:
+def forget_command(file: File, *, state: State = None, lock_timeout: LockTimeout = PATIENCE) -> None:
     """Remove the sidecar and the archive of a file; the file itself stays as it is."""
-    removed = forget(kit_of(file, state))
+    removed = asyncio.run(forget(kit_of(file, state), lock_timeout))
     print("\n".join(f"removed {path}" for path in removed) or "there was nothing to forget")
 
 
