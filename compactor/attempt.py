@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compactor.account import expected, left, net, paid, planned, told, unreadable
+from compactor.account import expected, left, net, noted, paid, planned, told, unreadable
 from compactor.asking import Written, ask
 from compactor.core.finish import Compacted, Rejected, finish
 from compactor.core.messages import Handoff, Message
@@ -97,9 +97,7 @@ def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Wr
     kept, secrets = _masked(_merged(plan.request, written.summary, tools), tools.mask)
     report = replace(report, masked=report.masked + secrets)
     result = finish(plan, kept, made, tools.settings, tools.count)
-    if kept is not None and kept.left_out:
-        what = f"left {len(kept.left_out)} lines of the reply out: they name what is nowhere in the conversation"
-        report = replace(report, note="; ".join(filter(None, (report.note, what))))
+    report = noted(report, kept)
     if isinstance(result, Rejected) and kept is not None and not result.missed:
         report = replace(report, note=result.why)
         result = finish(plan, None, made, replace(tools.settings, on_failure=OnFailure.KEEP), tools.count)
