@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compactor.account import expected, left, net, noted, paid, planned, told, unreadable
-from compactor.asking import Written, ask
+from compactor.asking import Written, ask, bill
 from compactor.core.finish import Compacted, Rejected, finish
 from compactor.core.messages import Handoff, Message
 from compactor.core.plan import Step, make_plan
@@ -161,5 +161,5 @@ def _entry(known: Known, tools: Tools, plan: Plan, result: Compacted | Rejected,
     if isinstance(result, Compacted) and result.generation is not None:
         return extended(own, result.generation)
     if written.tried and written.failure:
-        return replace(own, failure=Failure(tools.clock(), written.failure))
+        return replace(own, failure=Failure(tools.clock(), written.failure, bill(written.usage, tools.prices)))
     return own if moved else None
