@@ -13,6 +13,7 @@ from compactor.folding import foreseen
 
 if TYPE_CHECKING:
     from compactor.asking import Written
+    from compactor.core.merge import Merged
     from compactor.core.report import Prices
     from compactor.formats import Standing
     from compactor.tools import Known, Tools
@@ -50,6 +51,19 @@ def paid(report: Report, written: Written, prices: Prices) -> Report:
         cost=prices.cost(usage.prompt_tokens, usage.completion_tokens),
         masked=written.masked,
     )
+
+
+def noted(report: Report, kept: Merged | None) -> Report:
+    """Say what of a reply was not taken over as it stood."""
+    if kept is None:
+        return report
+    found = (
+        (len(kept.left_out), "left {} of the reply out: they name what is nowhere in the conversation", "line"),
+        (kept.permissions, "left {} out that only a tool result gives, not the user", "permission"),
+        (kept.hearsay, "marked {} that only a tool result says", "item"),
+    )
+    said = (words.format(f"{n} {noun}{'s'[: n > 1]}") for n, words, noun in found if n)
+    return replace(report, note="; ".join(filter(None, (report.note, *said))))
 
 
 def net(report: Report, prices: Prices) -> Report:

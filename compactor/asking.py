@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compactor.core.prompt import Request
+    from compactor.core.report import Prices
     from compactor.summarizers import Summarizer
     from compactor.tools import Known, Tools
 
@@ -52,7 +53,7 @@ async def ask(request: Request, known: Known, tools: Tools) -> Written:
             "instead_of": tools.summarizer.name,
             "because": written.failure,
         }
-        made |= {"usage": asdict(written.usage)} if written.usage.calls else {}
+        made |= bill(written.usage, tools.prices)
         return replace(written, summary=Summary({}), made=made)
     return written
 
@@ -74,6 +75,13 @@ async def _asked(summarizer: Summarizer, request: Request, known: Known, tools: 
             return Written(None, usage=spent_by(error), failure=str(error), masked=masked)
         except SummaryError as error:
             return Written(None, usage=spent_by(error), failure=str(error), tried=True, masked=masked)
-    cost = tools.prices.cost(usage.prompt_tokens, usage.completion_tokens)
-    made = {"summarizer": summarizer.name, "usage": asdict(usage), **({"cost": cost} if cost is not None else {})}
+    made = {"summarizer": summarizer.name, **bill(usage, tools.prices)}
     return Written(summary, made, usage, tried=True, masked=masked)
+
+
+def bill(usage: Usage, prices: Prices) -> dict[str, object]:
+    """Say what calls have cost, as sidecars keep it; nothing if there was none, and no money without prices."""
+    if not usage.calls:
+        return {}
+    cost = prices.cost(usage.prompt_tokens, usage.completion_tokens)
+    return {"usage": asdict(usage), **({"cost": cost} if cost is not None else {})}

@@ -10,8 +10,8 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compactor.account import expected, left, net, paid, planned, told, unreadable
-from compactor.asking import Written, ask
+from compactor.account import expected, left, net, noted, paid, planned, told, unreadable
+from compactor.asking import Written, ask, bill
 from compactor.core.finish import Compacted, Rejected, finish
 from compactor.core.messages import Handoff, Message
 from compactor.core.plan import Step, make_plan
@@ -97,9 +97,7 @@ def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Wr
     kept, secrets = _masked(_merged(plan.request, written.summary, tools), tools.mask)
     report = replace(report, masked=report.masked + secrets)
     result = finish(plan, kept, made, tools.settings, tools.count)
-    if kept is not None and kept.left_out:
-        what = f"left {len(kept.left_out)} lines of the reply out: they name what is nowhere in the conversation"
-        report = replace(report, note="; ".join(filter(None, (report.note, what))))
+    report = noted(report, kept)
     if isinstance(result, Rejected) and kept is not None and not result.missed:
         report = replace(report, note=result.why)
         result = finish(plan, None, made, replace(tools.settings, on_failure=OnFailure.KEEP), tools.count)
@@ -163,5 +161,5 @@ def _entry(known: Known, tools: Tools, plan: Plan, result: Compacted | Rejected,
     if isinstance(result, Compacted) and result.generation is not None:
         return extended(own, result.generation)
     if written.tried and written.failure:
-        return replace(own, failure=Failure(tools.clock(), written.failure))
+        return replace(own, failure=Failure(tools.clock(), written.failure, bill(written.usage, tools.prices)))
     return own if moved else None

@@ -26,7 +26,7 @@ def entry_to(entry: Entry) -> dict[str, Any]:
         "version": VERSION,
         "key": entry.key,
         "generations": [_generation_to(g) for g in entry.generations],
-        "failure": None if failure is None else {"at": failure.at, "why": failure.why},
+        "failure": None if failure is None else {"at": failure.at, "why": failure.why, **failure.spent},
     }
 
 
@@ -58,8 +58,12 @@ def entry_from(value: Mapping[str, Any]) -> Entry:
     return Entry(
         str(value["key"]),
         tuple(_generation_from(g) for g in value["generations"]),
-        None if failure is None else Failure(float(failure["at"]), str(failure["why"])),
+        None if failure is None else _failure_from(failure),
     )
+
+
+def _failure_from(value: Mapping[str, Any]) -> Failure:
+    return Failure(float(value["at"]), str(value["why"]), {k: value[k] for k in ("usage", "cost") if k in value})
 
 
 def _generation_from(value: Mapping[str, Any]) -> Generation:

@@ -41,7 +41,8 @@ from tests.running import lined, talk
 NUMBERED = re.compile(r"(?:Request|Reply) (\d+):")
 CHOSEN = Settings(context_window=2_400, tail_tokens=400, prune_chars=100, summary_min=100, summary_max=300)
 STEPS = 20
-EXCHANGES = st.integers(1, 8)
+EXCHANGES = st.integers(2, 8)
+SELDOM = st.sampled_from([True, False, False, False])
 FORCE = st.sampled_from([Trigger.AUTO, Trigger.AUTO, Trigger.FORCE])
 
 
@@ -111,7 +112,7 @@ class Life(RuleBasedStateMachine):
         lines[at] = lines[at].replace(b"pump", b"crane", 1)
         self._write(b"".join(lines), b"".join(lines))
 
-    @precondition(lambda self: self._can_be_restored())
+    @precondition(lambda self: self.kit.archive.exists())
     @rule()
     def restored(self):
         self.happened["restored"] += 1
@@ -119,9 +120,12 @@ class Life(RuleBasedStateMachine):
         assert self.file.read_bytes() == self.whole
         self.left = self.whole if any(map(is_handoff, read(self.whole))) else b""
 
-    @rule()
-    def forgotten(self):
+    @precondition(lambda self: self.kit.state.exists() or self.kit.archive.exists())
+    @rule(really=SELDOM)
+    def forgotten(self, really):
         """From now on the file as it stands is all there ever was."""
+        if not really:
+            return
         self.happened["forgotten"] += 1
         asyncio.run(forget(self.kit, 0))
         self.whole, self.estranged = self.file.read_bytes(), False

@@ -358,6 +358,15 @@ def obey(ask):
 
 
 @behaviour
+def obey_adding(ask):
+    """A model that adds to its notes what the transcript tells it to: ADD TO heading: line."""
+    text = notes(ask)
+    for heading, line in re.findall(r"ADD TO ([^:\n]+): ([^\n]+)", between(ask.text("user"), "transcript")):
+        text = text.replace(f"# {heading}\n", f"# {heading}\n- {line}\n", 1)
+    return completion(ask, text)
+
+
+@behaviour
 def no_choices_paid(ask):
     """No choice, and a bill for it all the same."""
     return Answer({**completion(ask, "x" * 400).body, "choices": []})

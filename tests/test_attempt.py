@@ -193,8 +193,10 @@ def test_a_failure_costs_and_saves_nothing(policy):
     assert (done.report.calls, done.report.prompt_tokens, done.report.cached_tokens) == (2, 1_800, 200)
     cost = 2 * (900 * 2 + 200 * 8) / 1_000_000
     assert done.report.cost == pytest.approx(cost)
+    spent = done.entry.generations[0].made if policy is OnFailure.EXTRACT else done.entry.failure.spent
+    assert spent["usage"] == {"calls": 2, "prompt_tokens": 1_800, "cached_tokens": 200, "completion_tokens": 400}
+    assert spent["cost"] == pytest.approx(cost)
     if policy is OnFailure.EXTRACT:
-        assert done.entry.generations[0].made["usage"]["calls"] == 2
         return
     assert done.report.outcome is Outcome.FAILED
     assert done.report.net_saving == pytest.approx(-cost)

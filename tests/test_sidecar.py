@@ -248,6 +248,13 @@ def test_a_last_line_without_its_newline_is_whole(path):
     assert list(opened(path)) == ["a" * 16, "b" * 16]
 
 
+def test_what_a_failure_has_cost_is_kept():
+    spent = {"usage": {"calls": 2, "prompt_tokens": 900}, "cost": 0.25}
+    failed = entry(failure=Failure(1.5, "busy", spent))
+    assert entry_from(entry_to(failed)) == failed
+    assert entry_to(failed)["failure"] == {"at": 1.5, "why": "busy", **spent}
+
+
 # What is refused.
 
 

@@ -35,6 +35,7 @@ def test_what_a_behaviour_comes_to(spec, tmp_path):
     [
         ("obey", 2, 1, "lacks the headings"),
         ("obey_outside", 1, 0, ""),
+        ("obey_adding", 1, 0, "left 1 permission out that only a tool result gives"),
         ("other_language", 2, 0, ""),
         ("echo_notes", 3, 1, "gave its notes back for messages"),
     ],

@@ -14,6 +14,7 @@ from compactor.core.summary import Summary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from compactor.core.messages import Call
     from compactor.core.prompt import Request
 
 _THING = re.compile(
@@ -52,6 +53,10 @@ def _read(request: Request) -> str:
     parts = [request.user]
     for message in (*request.head, *request.turns.messages, *request.tail):
         parts += [message.text, message.reasoning, message.other, *(r.text for r in message.results)]
-        # Paths in the JSON of arguments may be escaped.
-        parts += [c.arguments.replace("\\/", "/").replace("\\\\", "\\") for c in message.calls]
+        parts += map(plain_arguments, message.calls)
     return "\n".join(parts).casefold()
+
+
+def plain_arguments(call: Call) -> str:
+    """Give the arguments of a call as text in which a path stands as it is said: in JSON it may be escaped."""
+    return call.arguments.replace("\\/", "/").replace("\\\\", "\\")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from compactor.core import ledger, story
 from compactor.core.families import FAMILIES, NARRATIVE, PROSE, Line, as_prose, prose
+from compactor.core.hearsay import without_hearsay
 from compactor.core.invented import without_inventions
 from compactor.core.messages import Role
 from compactor.core.revision import revised, settled
@@ -32,11 +33,17 @@ WHOLE_CHARS = 4_000  # of a request that is written out because there is room
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A summary within its ceiling, the ledger behind it, and the lines of the reply that named what is nowhere."""
+    """A summary within its ceiling, the ledger behind it, and what was not taken over as the reply had it.
+
+    `left_out` are the lines that named what is nowhere; `hearsay` and `permissions` count the items that only a tool
+    result says: those that were marked so, and those that were left out.
+    """
 
     summary: Summary
     ledger: Summary
     left_out: tuple[str, ...] = ()
+    hearsay: int = 0
+    permissions: int = 0
 
 
 def merged(request: Request, reply: Summary, count: Count) -> Merged:
@@ -46,6 +53,7 @@ def merged(request: Request, reply: Summary, count: Count) -> Merged:
     known = ledger.opened(request.ledger or previous)
     lines = ledger.updated(known, tale)
     reply, left_out = without_inventions(as_prose(reply), request)
+    reply, hearsay, permissions = without_hearsay(reply, request)
     words = settled(revised(prose(previous), reply), lines, known, list(story.rules(tale)))
     told = [Line(PROSE[s.key], text, text) for s in SECTIONS for text in words[s.key]]
     weights = {f.name: f.weight for f in (*PROSE.values(), *FAMILIES)}
@@ -53,7 +61,8 @@ def merged(request: Request, reply: Summary, count: Count) -> Merged:
         weights |= {name: weights[name] * RETOLD for name in NARRATIVE}
     summary = _packed([*told, *lines], weights, request.ceiling, count)
     summary = fit(summary if summary.sections else _last_words(tale), request.ceiling, count)
-    return Merged(_spelled_out(summary, tale, request.ceiling, count), ledger.closed(lines), left_out)
+    summary = _spelled_out(summary, tale, request.ceiling, count)
+    return Merged(summary, ledger.closed(lines), left_out, hearsay, permissions)
 
 
 def _spelled_out(summary: Summary, tale: Story, ceiling: int, count: Count) -> Summary:

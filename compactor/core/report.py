@@ -33,7 +33,7 @@ class Prices:
     output: float | None = None
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Price calls; what an endpoint had in its cache is priced in full. None without any price."""
+        """Price calls; what an endpoint had in its cache is priced in full, so at most. None without any price."""
         if self.input is None and self.output is None:
             return None
         return (prompt_tokens * (self.input or 0) + completion_tokens * (self.output or 0)) / MILLION

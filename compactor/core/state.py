@@ -69,10 +69,11 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The last attempt failed: when (seconds since the epoch) and why."""
+    """The last attempt failed: when (seconds since the epoch), why, and what it cost all the same ({} if nothing)."""
 
     at: float
     why: str
+    spent: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
