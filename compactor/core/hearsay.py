@@ -19,10 +19,10 @@ from compactor.core.messages import Role
 from compactor.core.revision import Item, items
 from compactor.core.sentences import question, sentences
 from compactor.core.summary import OBSOLETE, SECTIONS, Summary
-from compactor.core.wishes import forbids, subject_words
+from compactor.core.wishes import STEM_CHARS, forbids, subject_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from compactor.core.messages import Message
     from compactor.core.prompt import Request
@@ -42,28 +42,38 @@ _LEAVE = re.compile(
     r"允许|可以|无需|不必|批准|許可|てもよい|ても良い",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _COMMAND = re.compile(r"`([^`\n]*\s[^`\n]*)`|\b((?:curl|wget|sudo|rm|ssh|scp|nc|eval|bash|sh)\s+[^`\n]*[^`\n.\s])")
 
 
 @dataclass(frozen=True, slots=True)
+class Saying:
+    """A text in small letters, and where in it the words stand that matter: places by stem."""
+
+    text: str
+    places: Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Voices:
-    """What the user said, what the assistant said and did, and what nobody but tools said; all in small letters.
+    """What the user said, what the assistant said and did, and what nobody but tools said.
 
     `leave` are sentences of the user that may permit something: all but bans, a yes with the question it answers.
     """
 
-    user: tuple[str, ...]
-    leave: tuple[str, ...]
-    assistant: tuple[str, ...]
-    tools: tuple[str, ...]
+    user: tuple[Saying, ...]
+    leave: tuple[Saying, ...]
+    assistant: tuple[Saying, ...]
+    tools: tuple[Saying, ...]
 
 
 def without_hearsay(reply: Summary, request: Request) -> tuple[Summary, int, int]:
     """Mark what in `reply` only a tool result says, leave permissions among it out; count both: marked, left out."""
     every = list(items(reply))
-    if not any(item.section in JUDGED for item in every):
+    wanted = frozenset[str]().union(*(_stems(item) for item in every if item.section in JUDGED))
+    if not wanted:
         return reply, 0, 0
-    voices = _voices(request)
+    voices = _voices(request, wanted)
     sections: dict[str, list[str]] = {}
     marked = left_out = 0
     for item in every:
@@ -89,31 +99,35 @@ def _is_hearsay(item: Item, voices: Voices) -> bool:
         return _only_in_tools(item, voices.user, voices.tools)
     known = (*voices.user, *voices.assistant)
     return _only_in_tools(item, known, voices.tools) or any(
-        not any(named in text for text in known) and any(named in text for text in voices.tools)
+        not any(named in said.text for said in known) and any(named in said.text for said in voices.tools)
         for named in _copied(item.words)
     )
 
 
-def _copied(words: str) -> Iterable[str]:
+def _copied(words: str) -> Iterator[str]:
     """Give the addresses and commands that a plan names, in small letters: whoever follows it fetches and runs them."""
     yield from (thing.lower() for thing in things(words) if "://" in thing or re.search(r"\w@", thing))
     yield from ((m[1] or m[2]).strip().lower() for m in _COMMAND.finditer(words))
 
 
-def _only_in_tools(item: Item, own: Sequence[str], tools: Sequence[str]) -> bool:
-    stems = subject_words(item.words) - _HOLDERS
+def _stems(item: Item) -> frozenset[str]:
+    return subject_words(item.words) - _HOLDERS
+
+
+def _only_in_tools(item: Item, own: Iterable[Saying], tools: Iterable[Saying]) -> bool:
+    stems = _stems(item)
     if len(stems) < LEAST_WORDS or _told(stems, own) >= OWN * len(stems):
         return False
     return _told(stems, tools) >= TOLD * len(stems)
 
 
-def _told(stems: frozenset[str], texts: Iterable[str]) -> int:
-    """Count how many of `stems` stand together somewhere in one of `texts`."""
-    words = re.compile(rf"(?<![a-z])(?=({'|'.join(map(re.escape, sorted(stems, key=len, reverse=True)))}))")
+def _told(stems: frozenset[str], sayings: Iterable[Saying]) -> int:
+    """Count how many of `stems` stand together somewhere in one of `sayings`."""
     most = 0
-    for text in texts:
-        if sum(stem in text for stem in stems) > most:
-            most = max(most, _together([(m.start(), m[1]) for m in words.finditer(text)]))
+    for said in sayings:
+        held = [stem for stem in stems if stem in said.places]
+        if len(held) > most:
+            most = max(most, _together(sorted((at, stem) for stem in held for at in said.places[stem])))
     return most
 
 
@@ -130,22 +144,43 @@ def _together(found: Sequence[tuple[int, str]]) -> int:
     return most
 
 
-def _voices(request: Request) -> Voices:
+def _voices(request: Request, wanted: frozenset[str]) -> Voices:
     every = (*request.head, *request.turns.messages, *request.tail)
     kept = [notes for notes in (request.previous, request.ledger) if notes]
-    notes = [line.lower() for summary in kept for s in SECTIONS for line in summary[s.key]]
+    notes = [line for summary in kept for s in SECTIONS for line in summary[s.key]]
     accepted = [line for line in notes if not line.endswith(MARK)]
     results = [r for m in every for r in m.results]
-    user = [m.text.lower() for m in every if m.role in (Role.USER, Role.SYSTEM) and not is_handoff(m)]
-    user += [r.text.lower() for r in results if r.protected]  # what the user answered through a tool
+    user = [m.text for m in every if m.role in (Role.USER, Role.SYSTEM) and not is_handoff(m)]
+    user += [r.text for r in results if r.protected]  # what the user answered through a tool
     acting = [m for m in every if m.role is Role.ASSISTANT]
-    assistant = [text.lower() for m in acting for text in (m.text, *map(plain_arguments, m.calls))]
-    tools = [r.text.lower() for r in results if not r.protected]
-    tools += [line for line in notes if line.endswith(MARK)]
-    return Voices((*user, *accepted), tuple(_leave(every, user, accepted)), tuple(assistant), tuple(tools))
+    assistant = [text for m in acting for text in (m.text, *map(plain_arguments, m.calls))]
+    tools = [*(r.text for r in results if not r.protected), *(line for line in notes if line.endswith(MARK))]
+    heard: dict[str, tuple[tuple[int, str], ...]] = {}
+    texts = ((*user, *accepted), _leave(every, user, accepted), assistant, tools)
+    return Voices(*(tuple(_saying(text.lower(), wanted, heard) for text in each) for each in texts))
 
 
-def _leave(every: Iterable[Message], user: Iterable[str], accepted: Iterable[str]) -> Iterable[str]:
+def _saying(text: str, wanted: frozenset[str], heard: dict[str, tuple[tuple[int, str], ...]]) -> Saying:
+    """Find the stems `wanted` in `text`, in one pass however many they are; `heard` keeps what a word holds of them."""
+    places: dict[str, list[int]] = {}
+    for found in _WORD.finditer(text):
+        word = found[0]
+        if word not in heard:
+            heard[word] = tuple(_within(word, wanted))
+        for at, stem in heard[word]:
+            places.setdefault(stem, []).append(found.start() + at)
+    return Saying(text, places)
+
+
+def _within(word: str, wanted: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """Yield the stems that `word` begins with; in scripts without blanks a word is anywhere in a run of characters."""
+    for at in range(1 if word.isascii() else len(word)):
+        for size in range(2, STEM_CHARS + 1):
+            if (stem := word[at : at + size]) in wanted and len(stem) == size:
+                yield at, stem
+
+
+def _leave(every: Iterable[Message], user: Iterable[str], accepted: Iterable[str]) -> Iterator[str]:
     """Give what may permit something: what the user said that is no ban, and what they were asked, with the answer."""
     for text in user:
         yield from (s for s in sentences(text) if not forbids(s))
@@ -153,7 +188,7 @@ def _leave(every: Iterable[Message], user: Iterable[str], accepted: Iterable[str
     asked = ""
     for message in every:
         if message.role is Role.ASSISTANT:
-            asked = question(message.text).lower() or asked
+            asked = question(message.text) or asked
         elif message.role is Role.USER and asked and message.text.strip():
-            yield f"{asked} {message.text.lower()}"
+            yield f"{asked} {message.text}"
             asked = ""
