@@ -37,6 +37,9 @@ def _option(default: Any, why: str) -> Any:  # noqa: ANN401 - a dataclass field 
     return field(default=default, metadata={"why": why})
 
 
+MOST_PRICE = 1e9  # of a million tokens, in whatever currency; what is dearer is infinite in JSON sooner or later
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What shapes a run but not the meaning of a compaction. Times are seconds."""
@@ -83,6 +86,8 @@ class Options:
             least = least_of.get(name, 0)
             if not getattr(self, name) >= least:
                 raise UsageError(f"{name} is {getattr(self, name)}", f"give at least {least:g}")
+            if name.startswith("price_") and getattr(self, name) > MOST_PRICE:
+                raise UsageError(f"{name} is {getattr(self, name)}", f"give at most {MOST_PRICE:,.0f}")
         if 0 < self.summarizer_context < LEAST_WINDOW:
             raise UsageError(
                 f"summarizer_context is {self.summarizer_context}",

@@ -49,7 +49,9 @@ class Ask:
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes back. Sizes in bytes, times in seconds; `cut` closes after so many, `drip` waits after each."""
+    """What goes back. Sizes in bytes, times in seconds; `cut` closes after so many (as a killed server does, unless
+    `politely`), `drip` waits after each.
+    """
 
     body: Any
     status: int = 200
@@ -58,6 +60,7 @@ class Answer:
     delay: float = 0
     drip: float = 0
     cut: int | None = None
+    politely: bool = False
     hang: bool = False
 
     @property
@@ -230,6 +233,26 @@ def parts(ask):
 @behaviour
 def surrogates(ask):
     return Answer(json.dumps(good(ask).body).replace("- [", "- \\ud83d\\ude00 \\ud800 ["))
+
+
+@behaviour
+def bom(ask):
+    """A server that marks its JSON as UTF-8."""
+    return Answer(b"\xef\xbb\xbf" + good(ask).data)
+
+
+@behaviour
+def gateway_reason(ask):
+    """A gateway that passes through how Gemini, or somebody else, says that a reply has ended."""
+    return completion(ask, notes(ask), finish=ask.detail or "STOP")
+
+
+@behaviour
+def odd_usage(ask):
+    """A bill that nobody can pay."""
+    answer = good(ask)
+    answer.body["usage"] = {"prompt_tokens": 10**400, "completion_tokens": 10**30}
+    return answer
 
 
 # --- behaviours: status 200, and no summary --------------------------------------------------------------------
@@ -766,6 +789,18 @@ def reset(ask):
 
 
 @behaviour
+def incomplete(ask):
+    """The same from a proxy: the end of an answer that has not come to its end."""
+    return Answer(good(ask).body, cut=40, politely=True)
+
+
+@behaviour
+def redirects(ask):
+    """A proxy that sends to itself."""
+    return Answer(b"", 307, {"Location": ask.path})
+
+
+@behaviour
 def refused(ask):
     raise AssertionError("nobody listens, so nobody answers")
 
@@ -792,8 +827,9 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if answer.cut is not None:
             self.wfile.write(answer.data[: answer.cut])
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.connection.close()  # with a reset, as a killed server does
+            if not answer.politely:
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()  # with a reset
             self.close_connection = True
             return
         self._write(answer)

@@ -136,6 +136,7 @@ def test_a_home_that_is_no_folder_holds_no_settings(tmp_path):
         ("rpm", -1, "rpm is -1; give at least 0"),
         ("price_in", -0.5, "price_in is -0.5; give at least 0"),
         ("price_out", float("nan"), "price_out is nan; give at least 0"),
+        ("price_in", float("inf"), "price_in is inf; give at most 1,000,000,000"),
         ("summarizer_context", 3_000, "summarizer_context is 3000; give at least 3500"),
     ],
 )

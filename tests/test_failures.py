@@ -1,7 +1,7 @@
 """Is every failure of an endpoint named for what it is, and told without the key in it?"""
 
-import json
 import socket
+import ssl
 from email.utils import formatdate
 
 import pytest
@@ -17,10 +17,8 @@ from compactor.summarizers.failures import (
     by_connection,
     by_error,
     by_status,
-    masked,
     pause,
     said,
-    without_key,
 )
 from tests.standin import BEHAVIOURS, Ask
 
@@ -134,6 +132,8 @@ NOW = 1_700_000_000.0
         ({"retry-after": "soon"}, "", None),
         ({"retry-after": "nan"}, "", None),
         ({"retry-after": "inf"}, '{"retryDelay": "2s"}', 2),
+        ({"retry-after": "1e300"}, "", None),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, "", None),
         ({"retry-after": ""}, "", None),
         ({}, "", None),
     ],
@@ -165,6 +165,9 @@ def caused(error, cause):
 
 
 ConnectError = type("ConnectError", (Exception,), {})
+UNTRUSTED = ssl.SSLCertVerificationError(
+    1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate (_ssl.c:1006)"
+)
 
 
 @pytest.mark.parametrize(
@@ -183,54 +186,18 @@ ConnectError = type("ConnectError", (Exception,), {})
         ),
         (ConnectError(), Kind.ADDRESS, "does not answer"),
         (ConnectionResetError(104, "?"), Kind.CONNECTION, "Connection reset by peer"),
-        (EOFError("incomplete"), Kind.CONNECTION, "broke the connection off"),
+        (EOFError("incomplete"), Kind.CONNECTION, "broke the connection off: incomplete"),
+        (EOFError(), Kind.CONNECTION, "broke the connection off"),
+        (
+            caused(ConnectError(), UNTRUSTED),
+            Kind.ADDRESS,
+            "reached: certificate verify failed: self-signed certificate",
+        ),
     ],
-    ids=["refused", "no such host", "refused twice", "nothing known", "reset", "incomplete"],
+    ids=["refused", "no such host", "refused twice", "nothing known", "reset", "incomplete", "no words", "untrusted"],
 )
 def test_connection_trouble_says_what_the_system_said(error, kind, words):
     failure = by_connection(error, WHERE)
     assert failure.kind is kind
     assert words in failure.what
     assert WHERE in failure.what
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"Incorrect API key provided: {KEY}. Find yours at https://example.org.",
-        f'{{"error": {{"message": "bad key \\"{KEY}\\" here"}}}}',
-        f"key={KEY}&x=1",
-        f"...{KEY[4:20]}",
-        f"{KEY[:12]}...",
-        f"{KEY[:7]}{'*' * 20}{KEY[-4:]}",
-        f"sk-...{KEY[-4:]}",
-        f"{'*' * 8}{KEY[-4:]}",
-        f"Authorization: Bearer {KEY}",
-    ],
-)
-def test_no_part_of_the_key_is_shown(text):
-    shown = masked(text, KEY)
-    assert "[key]" in shown
-    assert not any(KEY[i : i + 4] in shown for i in range(7, len(KEY) - 3)), shown
-    if text.startswith("{"):
-        assert json.loads(shown)
-
-
-def test_keys_of_others_are_hidden_as_well():
-    for key in ("gsk_abcdefghijklmnop", "AIzaSyA1234567890abcdef", "xai-abcdefghijkl"):
-        assert key not in masked(f"wrong key {key}", "")
-
-
-def test_what_is_no_key_is_shown():
-    text = "The model `gpt-4o-mini` is at https://api.example.org/v1: skip 5,000 of 9,000 tokens *now*, task-list ok"
-    assert masked(text, KEY) == text
-    assert masked(text, "") == text
-
-
-def test_a_placeholder_hides_itself_alone():
-    assert masked("ollama said: no ollama_model for ollama", "ollama") == "[key] said: no ollama_model for [key]"
-
-
-def test_an_answer_loses_the_key_and_nothing_else():
-    assert without_key(f"- the key is {KEY}, the other sk-...abcd", KEY) == "- the key is [key], the other sk-...abcd"
-    assert without_key("- an ox, a box", "x") == "- an ox, a box"

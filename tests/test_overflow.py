@@ -36,6 +36,8 @@ def test_a_refusal_states_its_window(behaviour):
         ("Your request exceeded model token limit: 131072", (131_072, 0)),
         ("the context window of 4k is too small", (0, 0)),
         ("maximum context length is 12 tokens", (0, 0)),
+        (f"maximum context length is {'9' * 400} tokens", (0, 0)),
+        (f"maximum context length is 8192 tokens. However, you requested {'9' * 5_000}", (8_192, 0)),
     ],
 )  # fmt: skip
 def test_other_words(body, figures):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, cast
 
 from compactor.errors import SummarizerUnavailable, SummaryError, UsageError
 from compactor.summarizers import Reply, Usage
-from compactor.summarizers.failures import masked, said
+from compactor.summarizers.failures import said
+from compactor.summarizers.keys import masked
 from compactor.summarizers.replies import sendable
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import re
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from compactor.errors import PromptTooLong, SummarizerUnavailable, SummaryError, UsageError
+from compactor.errors import PromptTooLong, SummarizerUnavailable, SummaryError
 from compactor.summarizers import Reply, Usage
+from compactor.summarizers.address import shown
 from compactor.summarizers.dialect import OPENAI_HOST, Dialect, first_dialect
 from compactor.summarizers.failures import (
     Course,
@@ -25,10 +25,9 @@ from compactor.summarizers.failures import (
     asked_wait,
     by_connection,
     by_status,
-    masked,
     pause,
-    without_key,
 )
+from compactor.summarizers.keys import masked, without_key
 from compactor.summarizers.overflow import stated
 from compactor.summarizers.pace import Pace
 from compactor.summarizers.replies import CUT, Answer, read, sendable, usage_in
@@ -42,9 +41,7 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = f"https://{OPENAI_HOST}/v1"
 CONNECT_SECONDS = 10.0  # a server that is there takes a connection far sooner, however busy it is
-# What HTTP libraries take without raising errors of their own: labels of 1 to 63 characters, or an IPv6 address.
-_HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?|[\da-f:]+(%\w+)?", re.ASCII | re.IGNORECASE)
-_URL = re.compile(r"[!-~]+")
+MOST_REDIRECTS = 2  # to another scheme, and to a path with or without its last slash
 PLACEHOLDER_KEY = "no-key"  # the SDK insists on one; local servers do not look at it
 # Bytes of an answer, more than the largest summary and the longest thought take; a server that writes on is left.
 LONGEST_ANSWER = 2 * 1024 * 1024
@@ -84,7 +81,7 @@ class EndpointSummarizer:
     ) -> None:
         self._endpoint = endpoint
         self._url = (endpoint.base_url or environ.get("OPENAI_BASE_URL", "")).strip() or DEFAULT_URL
-        self._where = _shown(self._url)
+        self._where = shown(self._url)
         self._key = environ.get("OPENAI_API_KEY", "").strip()
         self._sleep, self._dice, self._clock = sleep, dice, clock
         self._pace = pace or Pace()
@@ -134,14 +131,23 @@ class EndpointSummarizer:
                 raise SummarizerUnavailable(
                     "OPENAI_API_KEY holds characters that no key has", "set it again, without quotes or line breaks"
                 )
-            from openai import AsyncOpenAI, Timeout  # here, because a dry run need not wait for it
+            # Here, because a dry run need not wait for it.
+            from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
 
             seconds = self._endpoint.timeout
+            try:
+                http = DefaultAsyncHttpxClient(max_redirects=MOST_REDIRECTS)
+            except (ImportError, OSError, ValueError) as error:
+                raise SummarizerUnavailable(
+                    f"a proxy or certificate that the environment names is of no use: {str(error).rstrip('.')}",
+                    "see to HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+                ) from error
             self._client = AsyncOpenAI(
                 api_key=self._key or PLACEHOLDER_KEY,
                 base_url=self._url,
                 max_retries=0,  # one layer of retries, and it is `reply`
                 timeout=Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+                http_client=http,
             )
         return self._client
 
@@ -186,7 +192,7 @@ class EndpointSummarizer:
                 body += chunk
                 if len(body) > LONGEST_ANSWER:
                     return None
-        return body.decode("utf-8", "replace")
+        return body.decode("utf-8-sig", "replace")
 
     def _unanswered(self, error: Exception) -> Failure:
         failure = by_connection(error, self._where)
@@ -228,17 +234,3 @@ class EndpointSummarizer:
             error = PromptTooLong(what, failure.next_step, *stated(failure.body))
         error.spent = spent
         return error
-
-
-def _shown(url: str) -> str:
-    """Show the URL as messages do: without user, password and query. Raises UsageError if it is none."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
-    except ValueError:
-        host = ""
-    if not _HOST.fullmatch(host) or parts.scheme not in ("http", "https") or not _URL.fullmatch(url):
-        raise UsageError(
-            "the base URL is no http(s) URL", "give one like http://localhost:8080/v1 by --base-url or OPENAI_BASE_URL"
-        )
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"

@@ -7,9 +7,9 @@ OpenAI, Azure, vLLM, llama.cpp, LM Studio, Ollama, OpenRouter, Gemini, Anthropic
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
+import ssl
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from enum import Enum, auto
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 SAID_CHARS = 200  # of a server's own words; more is a page of HTML or a stack trace
 # Seconds. Limits per minute are over by then; whoever asks for more means "come back later".
 LONGEST_WAIT, FIRST_WAIT = 60.0, 1.0  # the first is doubled for each further try
-MASK = "[key]"
-_WINDOW = 8  # characters of a key in a row that give it away; shorter keys are placeholders such as "ollama"
+LONGEST_ASKED = 366 * 86_400.0  # whoever asks for more means nothing
 
 
 class Course(Enum):
@@ -134,7 +133,7 @@ def by_error(error: object, where: str) -> Failure:
 
 
 def _sentence(kind: Kind, answered: str, words: str) -> str:
-    sentence = f"{answered}: {words}" if words else answered
+    sentence = f"{answered}: {words.removesuffix('.')}" if words else answered
     return f"the provider's content filter stopped it: {sentence}" if kind is Kind.FILTERED else sentence
 
 
@@ -150,14 +149,22 @@ def by_connection(error: BaseException, where: str) -> Failure:
     causes = tuple(_causes(error))
     names = {type(c).__name__ for c in causes}
     detail = next((words for c in reversed(causes) if isinstance(c, OSError) and (words := _words(c))), "")
+    if "TooManyRedirects" in names:
+        return Failure(Kind.ADDRESS, f"{where} sends every request elsewhere, without end")
     # By name: the SDK changed its HTTP library between two releases that both work here.
     if names & {"ConnectError", "ConnectTimeout", "UnsupportedProtocol", "ProxyError"}:
         return Failure(Kind.ADDRESS, f"{where} cannot be reached: {detail or 'it does not answer'}")
+    detail = detail or said(str(causes[-1]))  # what the HTTP library could not read
     return Failure(Kind.CONNECTION, f"{where} broke the connection off{': ' * bool(detail)}{detail}")
 
 
 def _words(error: OSError) -> str:
-    """Say what the system said: asyncio puts the address in place of its words, resolvers number on their own."""
+    """Say what the system said: asyncio puts the address in place of its words, resolvers number on their own.
+
+    The numbers of TLS are its own, too; its words end with a line of its source.
+    """
+    if isinstance(error, ssl.SSLError):
+        return re.sub(r"^\[.*?\] | \([\w.]+:\d+\)$", "", error.strerror or "")
     return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or ""
 
 
@@ -207,12 +214,13 @@ def asked_wait(headers: Mapping[str, str], body: str, now: float) -> float | Non
             seconds = float(text)
         except ValueError:
             continue
-        if math.isfinite(seconds):
+        if seconds < LONGEST_ASKED:
             return max(0.0, seconds)
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+        seconds = parsedate_to_datetime(value).timestamp() - now
     except (ValueError, TypeError):
         return None
+    return max(0.0, seconds) if seconds < LONGEST_ASKED else None
 
 
 def pause(failure: Failure, tried: int, dice: float) -> float:
@@ -223,28 +231,3 @@ def pause(failure: Failure, tried: int, dice: float) -> float:
     if failure.wait is not None:
         return min(LONGEST_WAIT, failure.wait + dice)
     return dice * min(LONGEST_WAIT, FIRST_WAIT * 2.0**tried)
-
-
-_KEY_SHAPED = re.compile(
-    r"\b(?:sk|gsk|csk|xai|pplx|nvapi|hf|r8)[-_][\w*.…-]{4,}|\bAIza[\w-]{10,}|[\w…-]*\*{3,}[\w*.…-]*|"
-    r"(?<=\bBearer )[\w.*…+/=-]+"
-)
-_RUN = re.compile(r"[\w*.…+/=~-]+")
-
-
-def masked(text: str, key: str) -> str:
-    """Take the API key out of an error text, whole or in part, and whatever else looks like one.
-
-    Servers repeat a key that they refuse, some of them shortened to its ends. JSON stays valid JSON.
-    """
-    if len(key) < _WINDOW:
-        text = re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", MASK, text) if key else text
-    else:
-        parts = {key[i : i + _WINDOW] for i in range(len(key) - _WINDOW + 1)}
-        text = _RUN.sub(lambda run: MASK if any(p in run.group() for p in parts) else run.group(), text)
-    return _KEY_SHAPED.sub(MASK, text)
-
-
-def without_key(text: str, key: str) -> str:
-    """Take the key itself out of an answer; what only looks like one belongs to the transcript."""
-    return text.replace(key, MASK) if len(key) >= _WINDOW else text

@@ -24,6 +24,7 @@ _COUNTED = (
     r"(?:resulted in|requested(?: about)?|keep the first) (\d[\d,]*)",
 )
 LEAST = 512  # tokens; a smaller figure is something else
+MOST_DIGITS = 12  # commas included; so is one of more digits
 
 
 def stated(body: str) -> tuple[int, int]:
@@ -34,6 +35,6 @@ def stated(body: str) -> tuple[int, int]:
 def _first(patterns: tuple[str, ...], body: str) -> int:
     for pattern in patterns:
         found = re.search(pattern, body, re.IGNORECASE)
-        if found and (number := int(found[1].replace(",", ""))) >= LEAST:
+        if found and len(found[1]) <= MOST_DIGITS and (number := int(found[1].replace(",", ""))) >= LEAST:
             return number
     return 0

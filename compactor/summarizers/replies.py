@@ -14,13 +14,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CUT = "it was cut off at the output limit"
+_FILTERED = "the provider's content filter stopped it"
+_CALLED = "it called a tool instead of writing"
+# By the reason for the end in small letters. After those of OpenAI come those that gateways pass through from Hugging
+# Face (eos_token), Together (eos), Anthropic (end_turn), Gemini (MAX_TOKENS, SAFETY) and others (end).
 _FAULTS = {
     "stop": "",
     "length": CUT,
-    "content_filter": "the provider's content filter stopped it",
-    "tool_calls": "it called a tool instead of writing",
-    "function_call": "it called a tool instead of writing",
+    "content_filter": _FILTERED,
+    "tool_calls": _CALLED,
+    "function_call": _CALLED,
+    "eos_token": "",
+    "eos": "",
+    "end_turn": "",
+    "end": "",
+    "max_tokens": CUT,
+    "safety": _FILTERED,
+    "prohibited_content": _FILTERED,
+    "tool_use": _CALLED,
 }
+MOST_TOKENS = 10**9  # of one call; a greater figure is a mistake of the server's, and no bill
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +85,9 @@ def _fault(choice: Mapping[str, Any], message: Mapping[str, Any], text: str) -> 
     if refusal.strip():
         return f"it is a refusal: {said(refusal)!r}"
     if message.get("tool_calls") and not text.strip():
-        return _FAULTS["tool_calls"]
-    reason = choice.get("finish_reason")
-    return _FAULTS.get(str(reason), f"it ended for an unknown reason ({str(reason)[:40]!r})")
+        return _CALLED
+    reason = str(choice.get("finish_reason"))
+    return _FAULTS.get(reason.lower(), f"it ended for an unknown reason ({reason[:40]!r})")
 
 
 def _text(content: object) -> str:
@@ -114,4 +127,4 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _tokens(counted: Mapping[str, Any], key: str) -> int:
     value = counted.get(key)
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if isinstance(value, int) and 0 < value <= MOST_TOKENS else 0
