@@ -51,7 +51,7 @@ WORDS = {
 
 def conversation(spec):
     """The messages, and the window that the run is told of; where that is at stake there are more of them."""
-    messages = talk(301 if re.search(r"^(context_|cut)\w*:|^echo_notes", spec) else 41)
+    messages = talk(161 if re.search(r"^(context_|cut)\w*:|^echo_notes", spec) else 41)
     if spec in WORDS:
         messages[5] = {"role": "user", "content": f"Request 5: {WORDS[spec]}"}
     if spec == "obey_adding":

@@ -176,7 +176,7 @@ def test_roles_alternate_around_the_handoff():
 DEAR = Prices(2.0, 8.0)
 
 
-def test_what_calls_cost_is_told_in_money_too():
+def test_case_p59_what_calls_cost_is_told_in_money_too():
     done = compacted(LONG, replace(tools(GOOD), prices=DEAR))
     cost = (900 * 2 + 200 * 8) / 1_000_000
     assert done.report.cost == pytest.approx(cost)

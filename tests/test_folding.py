@@ -52,13 +52,13 @@ def covered(tmp_path):
     return entry["generations"][-1]["covered"]["count"]
 
 
-def test_what_fits_goes_in_one_piece(tmp_path, run):
+def test_case_p53_what_fits_goes_in_one_piece(tmp_path, run):
     with Standin() as endpoint:
         assert run(endpoint, "--summarizer-context", "128000").code == 0
     assert endpoint.hits == 1
 
 
-def test_what_does_not_fit_goes_in_pieces_and_every_turn_reaches_the_model_once(tmp_path, run):
+def test_case_h53_p51_what_does_not_fit_goes_in_pieces_and_every_turn_reaches_the_model_once(tmp_path, run):
     with Standin() as endpoint:
         ran = run(endpoint, "--summarizer-context", "8000")
     assert ran.code == 0, ran.said

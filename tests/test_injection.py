@@ -178,7 +178,7 @@ def test_what_the_user_says_as_well_is_neither_marked_nor_left_out(run, heading,
     assert "tool result" not in ran.said
 
 
-def test_the_wording_does_not_look_like_an_injection_itself():
+def test_case_h52_p26_the_wording_does_not_look_like_an_injection_itself():
     words = " ".join((SYSTEM, FACTS, _FIRST, *_UPDATES.values())).lower()
     for phrase in (
         "ignore",

@@ -86,7 +86,7 @@ def test_drop_cuts_the_middle_without_a_word_in_its_place(run, written, known, b
 
 
 @failing
-def test_extract_stands_in_and_the_sidecar_says_for_whom_and_why(run, written, known, behaviour, said, code):
+def test_case_p7_extract_stands_in_and_the_sidecar_says_for_whom_and_why(run, written, known, behaviour, said, code):
     with Standin(behaviour) as endpoint:
         ran = run(endpoint, "--on-failure", "extract")
     assert ran.code == 0
@@ -187,7 +187,7 @@ def test_turns_dropped_in_one_run_are_summarised_in_a_later_one(run, written, kn
 
 
 @pytest.mark.parametrize("policy", ["keep", "drop"])
-def test_a_failed_update_keeps_the_old_summary_and_its_state(run, written, known, policy):
+def test_case_h38_p8_p13_p14_a_failed_update_keeps_the_old_summary_and_its_state(run, written, known, policy):
     with Standin("good,fail_500,good") as endpoint:
         run(endpoint)
         (before,) = known()["generations"]
@@ -226,7 +226,7 @@ def many(tmp_path):
 
 
 @pytest.mark.parametrize("behaviour", ["fail_401", "quota_429"])
-def test_what_fails_for_the_endpoint_as_such_is_asked_once_for_all(tmp_path, many, behaviour):
+def test_case_p58_what_fails_for_the_endpoint_as_such_is_asked_once_for_all(tmp_path, many, behaviour):
     with Standin(behaviour) as endpoint:
         ran = compact(tmp_path, many, *ask(endpoint), "--jobs", "1", OPENAI_API_KEY=KEY)
         assert endpoint.hits == 1
@@ -252,6 +252,16 @@ def test_a_failure_of_one_conversation_opens_no_breaker(tmp_path, many):
         assert endpoint.hits == 8
     assert ran.code == 1
     assert len(entries(tmp_path / "rows.jsonl.state")) == 8
+
+
+def test_case_h72_p6_a_row_without_a_summary_stays_among_those_that_have_one(tmp_path, many):
+    with Standin("good,fail_529,good") as endpoint:
+        ran = compact(tmp_path, many, *ask(endpoint), "--jobs", "1")
+        assert endpoint.hits == 8
+    assert ran.code == 1
+    pairs = zip(many.read_bytes().splitlines(), ran.out.splitlines(), strict=True)
+    assert sum(after == before for before, after in pairs) == 1
+    assert "7 summarised, 1 failed" in ran.said
 
 
 def test_what_was_summarised_before_the_quota_ended_is_kept_and_the_rest_asked_later(tmp_path, many):

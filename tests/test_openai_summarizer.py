@@ -192,7 +192,7 @@ def test_behaviour(behaviour):
     assert result.__context__ is None  # a traceback would show what the server said
 
 
-def test_what_is_asked():
+def test_case_h46_p27_p36_what_is_asked():
     with Standin() as endpoint:
         run(outcome(summarizer(endpoint.url)))
     (ask,) = endpoint.asks
@@ -215,7 +215,7 @@ def test_what_cannot_be_sent_is_replaced():
     assert endpoint.asks[0].text("user") == "a \ufffd b \x00 c \U0001f600"
 
 
-def test_the_second_request_differs():
+def test_case_h49_the_second_request_differs():
     with Standin("length,good") as endpoint:
         run(outcome(summarizer(endpoint.url)))
     first, second = (ask.text("user") for ask in endpoint.asks)
@@ -302,7 +302,7 @@ def test_a_late_refusal_takes_nothing_back():
     assert not one._learns(refusal, learned, 2_000)
 
 
-def test_a_model_that_thinks_gets_room_and_keeps_it():
+def test_case_h45_p17_a_model_that_thinks_gets_room_and_keeps_it():
     with Standin("length_in_thought") as endpoint:
         run(several(summarizer(endpoint.url), 2))
     assert [ask.body["max_tokens"] for ask in endpoint.asks] == [3_000, *[3_000 + HEADROOM] * 2]

@@ -37,7 +37,7 @@ def asked(*messages, previous=None, head=(), tail=(), ceiling=2_000, settings=Se
     return request(about(*messages), previous, head, tail, ceiling, settings)
 
 
-def test_messages_become_labelled_text():
+def test_case_p48_p56_messages_become_labelled_text():
     messages = (
         user("fix it", image_tokens=85),
         calls("c1", text="I look."),

@@ -5,12 +5,38 @@ import pytest
 from tests.standin import BEHAVIOURS
 from tests.standin_table import SPECS, as_markdown, happens
 
+# The behaviours behind failures that users of other compactors reported, by the numbers of the cases.
+CASES = {
+    "reasoning_field": "h47",
+    "length_in_thought:4000": "h45 p15 p17",
+    "endless:10": "h46",
+    "too_long": "p20",
+    "null_content": "h48 p1 p4",
+    "planning": "p19",
+    "tool_text": "p16",
+    "refusal_text": "p11",
+    "prose": "p28",
+    "error_200": "p12",
+    "no_turns": "p9",
+    "other_language": "p25",
+    "length": "h49 p14",
+    "content_filter_400": "h52 p26",
+    "context_400:5000": "h53 p50 p51",
+    "fail_500": "h73",
+    "fail_529": "h48 p3",
+    "hang": "h72",
+    "reset": "h50 p2",
+    "incomplete": "p5",
+    "refused": "h50 p58",
+}
+
 
 def test_every_behaviour_has_a_row():
     assert {spec.partition(":")[0].partition(",")[0] for spec in SPECS} == set(BEHAVIOURS)
+    assert set(CASES) <= set(SPECS)
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec} {CASES.get(spec, '')}".strip())
 def test_what_a_behaviour_comes_to(spec, tmp_path):
     row = happens(spec, tmp_path)
     assert row.said.count("\n") == 0
@@ -26,7 +52,7 @@ def test_what_a_behaviour_comes_to(spec, tmp_path):
         assert row.said.endswith("(left as it came)")
     if row.code == 3:
         assert row.calls <= (3 if spec == "redirects" else 1)
-    assert row.calls <= (12 if spec.startswith(("cut:", "context_")) else 3)
+    assert row.calls <= (7 if spec.startswith(("cut:", "context_")) else 3)
     assert len(as_markdown(row).splitlines()) == 1
 
 
