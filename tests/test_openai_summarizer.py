@@ -84,6 +84,7 @@ TABLE: dict[str, tuple[Any, int, list[float], str]] = {
     "endless:10": (FAILS, 2, [], "it wrote over 2 MB"),
     "endless:10,good": (OK, 2, [], ""),
     "obey": (OK, 1, [], ""),
+    "obey_adding": (OK, 1, [], ""),
     "plant": (OK, 1, [], ""),
     "no_choices_paid": (FAILS, 3, [0.5, 1], "without any choice (tried 3 times)"),
     "length": (FAILS, 2, [], "it was cut off at the output limit"),
