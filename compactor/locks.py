@@ -43,7 +43,8 @@ async def held(path: Path, patience: float, stop: asyncio.Event) -> AsyncIterato
     try:
         yield True
     finally:
-        file.unlink(missing_ok=True)  # while it is held: whoever waits for it sees that it has gone
+        with suppress(OSError):  # one that is left locks nobody out
+            file.unlink()  # while it is held: whoever waits for it sees that it has gone
         os.close(handle)
 
 

@@ -161,7 +161,8 @@ class Life(RuleBasedStateMachine):
         if self.file.read_bytes() != before:
             self._replaced()
         elif in_place and self.kit.archive.exists():
-            self.left = self.left or self.whole  # an edit could not be told from one after the file was replaced
+            # The archive may hold what was not taken out: going back now could not be told from an edit.
+            self.left = before
 
     # What is so at any time.
 
@@ -204,7 +205,8 @@ class Life(RuleBasedStateMachine):
         (report,) = ending.reports
         self.happened[f"compacted: {report.outcome}, generation {report.generation}"] += 1
         self._check(source, read(target.read_bytes()), report)
-        self.estranged = False
+        # What is too short for a compaction is left alone, whatever was cut away.
+        self.estranged = self.estranged and report.outcome is Outcome.UNTOUCHED
         assert not [*self.folder.glob(f".{target.name}.*.tmp"), *self.folder.glob(f".{self.kit.state.name}.*.tmp")]
 
     def _refused_with_reason(self, ending, source):

@@ -813,7 +813,12 @@ class Handler(BaseHTTPRequestHandler):
     server: "Server"
 
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        size = int(self.headers["Content-Length"])
+        data = self.rfile.read(size)
+        if len(data) < size:  # whoever asked was killed
+            self.close_connection = True
+            return
+        body = json.loads(data)
         answer = self.server.standin.answer(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
         if answer.hang or answer.delay:
             self.server.closing.wait(None if answer.hang else answer.delay)
