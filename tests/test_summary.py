@@ -82,6 +82,27 @@ def test_replies_are_read_by_their_headings(text, expected):
     assert parse(text)[0] == Summary(expected)
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("There are no items in progress.", False),
+        ("- There are no blocked items.", False),
+        ("* None identified at this time.", False),
+        ("- No key decisions were made yet.", False),
+        ("Nothing is blocked.", False),
+        ("N/A", False),
+        ("- No tests were run", True),
+        ("- no push to main", True),
+        ("- It is not done", True),
+        ("- Nothing but the parser is blocked", True),
+        ('- "No." [5]', True),
+        ("---", True),
+    ],
+)
+def test_a_sentence_that_nothing_belongs_here_is_none(line, said):
+    assert parse(f"## Blocked\n{line}")[0]["blocked"] == (line,) * said
+
+
 def test_a_heading_that_is_mostly_blanks_is_read_at_once():
     assert parse("## Goal\nparse\n##" + " " * 100_000 + "x" + " " * 100_000 + "#y")[0]["goal"][0] == "parse"
 
@@ -216,7 +237,9 @@ def test_thinking_takes_no_longer_than_its_length(text):
     assert strip_reasoning(text) == ("notes" if text.endswith("notes") else "")
 
 
-@pytest.mark.parametrize("line", ["No conversation was provided.", "- n/a", "- (the transcript is empty)", "- None"])
+@pytest.mark.parametrize(
+    "line", ["No conversation was provided.", "- unknown", "- (the transcript is empty)", "- Not provided"]
+)
 def test_a_summary_of_nothing_is_none(line):
     told = "\n".join(f"{'#' * s.level} {s.heading}\n{line}" for s in SECTIONS)
     assert judge(told, 500, COUNT) == "the reply says that there were no turns to read"

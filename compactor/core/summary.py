@@ -113,12 +113,33 @@ def parse(text: str) -> tuple[Summary, tuple[str, ...]]:
             current = sections.setdefault(_KEYS[name], [])
         elif name == _name(PROGRESS):
             current = loose
-        elif current is not None and line and line.strip(" -*").lower() != NOTHING and line not in current:
+        elif current is not None and line and not _says_nothing(line) and line not in current:
             current.append(line)
     missing = tuple(s.heading for s in SECTIONS if s.key not in sections)
     if loose:
         sections["done"] = list(dict.fromkeys((*loose, *sections.get("done", ()))))
     return Summary({k: tuple(v) for k, v in sections.items() if v}), missing
+
+
+# With the words of the headings: what a sentence is made of that says that nothing belongs under one.
+_IDLE = frozenset({
+    "a", "additional", "any", "applicable", "are", "at", "been", "blockers", "currently", "far", "further", "had",
+    "has", "have", "identified", "in", "is", "issues", "it", "item", "items", "left", "listed", "made", "mentioned",
+    "moment", "more", "n", "needed", "no", "none", "noted", "nothing", "now", "of", "or", "other", "point",
+    "provided", "recorded", "remaining", "reported", "required", "so", "specific", "specified", "task", "tasks",
+    "that", "the", "there", "this", "time", "to", "was", "were", "work", "yet",
+    *(word for name in _KEYS for word in name.split()),
+})  # fmt: skip
+_DENIALS = frozenset(["no", "none", "nothing", "n"])  # without "not": "it is not done" is news
+
+
+def _says_nothing(line: str) -> bool:
+    """Tell whether a line is "(none)", or a sentence that models write in its place, as "There are no next steps".
+
+    Whoever keeps such a sentence finds it beside the items of the next update. One word of substance makes it a note.
+    """
+    words = set(re.findall(r"[^\W_]+", line.lower()))
+    return words <= _IDLE and bool(words & _DENIALS)
 
 
 def _unfenced(text: str) -> str:
@@ -154,7 +175,7 @@ _REFUSAL = re.compile(
 
 # What models write under the headings when they believe that they were given nothing to read.
 _NO_TURNS = re.compile(
-    r"\W*(?:n/?a|none|unknown|not (?:applicable|provided|available|specified))\W*|"
+    r"\W*(?:unknown|not (?:applicable|provided|available|specified))\W*|"
     r".*\b(?:no|empty|without)\b.{0,40}\b(?:conversation|transcript|turns?|messages?|history|content)\b.*|"
     r".*\b(?:conversation|transcript|history)\b.{0,30}\b(?:empty|missing|not (?:provided|included|given))\b.*",
     re.IGNORECASE,
