@@ -179,7 +179,7 @@ def restored(now: bytes, history: Sequence[Frame]) -> bytes | None:
         undone = grafted(now, frame.after, frame.before)
         if undone is not None:
             now = undone
-        elif grafted(now, frame.before, frame.before) is None:
+        elif grafted(now, frame.before, frame.before) is None and not _never_was(frame, now):
             return None
     return now
 
@@ -197,6 +197,17 @@ def grafted(now: bytes, known: bytes, other: bytes) -> bytes | None:
     inserted = now[start : len(now) - end]
     cut = len(other) - end
     return other[:cut] + inserted + other[cut:]
+
+
+def _never_was(frame: Frame, now: bytes) -> bool:
+    """Tell whether the row, however edited, holds some of what the run took out, and nothing that the run put in."""
+    before, after, stands = _parts(frame.before), _parts(frame.after), _parts(now)
+    return bool(stands & (before - after)) and not stands & (after - before)
+
+
+def _parts(row: bytes) -> set[bytes]:
+    """Take a row apart where its strings and lines begin and end."""
+    return set(re.split(rb'["\n]', row))
 
 
 def _common(a: bytes, b: bytes) -> int:

@@ -18,7 +18,7 @@ import orjson
 
 from compactor.core.handoff import is_handoff
 from compactor.core.messages import Role, digest
-from compactor.core.state import key_of
+from compactor.core.state import key_of, locate
 from compactor.core.summary import SECTIONS
 from compactor.entries import VERSION, entry_from, entry_to
 from compactor.errors import OutputError, StateError
@@ -98,6 +98,7 @@ class Sidecar:
         """Entries that may belong to a conversation: its own, those of equal opening, those whose handoff it has.
 
         Of equal openings there may be as many as there are rows, so that those are left out which cover nothing of it.
+        Where the file holds one conversation, what it covers counts, even if the opening has been edited.
         """
         base = key.partition("-")[0]
         firsts = [(base, digest(m)) for m in messages] if self._alike else []
@@ -107,6 +108,8 @@ class Sidecar:
         for text in (m.text for m in messages if is_handoff(m) and m.text not in known):
             if (k := self._handoffs().get(_short(text))) is not None:
                 found.setdefault(k, self.loaded[k])
+        if self.of_one and not found:
+            return tuple(entry for _, entry in self.loaded.items() if not locate(messages, [entry]).lost)
         return tuple(found.values())
 
     def _handoffs(self) -> Mapping[bytes, str]:

@@ -50,14 +50,20 @@ def test_a_run_that_was_stopped_before_it_replaced_the_file_has_no_effect():
     assert restored(b"1\n2\n3\n4\n", [frame]) == b"1\n2\n3\n4\n"
 
 
+@pytest.mark.parametrize("now", [b"1\n2\n", b"1\n2\nfour\n", b"one\n2\n3\n4\n"], ids=["cut", "forked", "edited"])
+def test_nor_has_it_where_the_file_was_edited_since(now):
+    assert restored(now, [Frame(0, b"1\n2\n3\n", b"h\n3\n")]) == now
+
+
 def test_what_was_archived_before_a_row_was_restored_is_of_the_past():
     past = [Frame(0, b"1\n2\n3\n", b"h\n3\n"), in_full(0)]
     assert restored(b"one\n2\n3\n", past) == b"one\n2\n3\n"
     assert restored(b"H\n3\n4\n", [*past, Frame(0, b"one\n2\n3\n", b"H\n3\n")]) == b"one\n2\n3\n4\n"
 
 
-def test_a_file_that_was_edited_is_not_guessed_at():
-    assert restored(b"something else\n", [Frame(0, b"1\n2\n", b"h\n2\n")]) is None
+@pytest.mark.parametrize("now", [b"something else\n", b"", b"h\nedited\n", b"1\nh\n"])
+def test_a_file_that_was_edited_is_not_guessed_at(now):
+    assert restored(now, [Frame(0, b"1\n2\n", b"h\n2\n")]) is None
 
 
 def test_frames_are_read_back_in_order(path):

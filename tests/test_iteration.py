@@ -193,6 +193,23 @@ def test_a_compacted_file_that_grew_a_little_leaves_as_it_came(source, run, endp
     assert endpoint.hits == 1
 
 
+def test_what_was_stubbed_in_the_tail_is_remembered_when_it_is_summarised(tmp_path, source, run):
+    """A run in place takes the result away before its turn has come to be summarised."""
+    path = source(41)
+    messages = talk(41)
+    errors = "ValueError: the seal of pump 4711 is gone\nRuntimeError: no water\n"
+    messages[-2]["content"] = errors + "a line of the log\n" * 80 + "exit code: 1"
+    messages[-6]["content"] = "noise " * 200
+    path.write_bytes(lined(messages))
+    run(path, "-i", "--tail-tokens", "300")
+    assert b"ValueError" not in path.read_bytes().splitlines()[-2]
+    path.write_bytes(path.read_bytes() + lined(talk(41, 71)))
+    run(path, "-i", "--tail-tokens", "300")
+    *_, last = known(tmp_path)["generations"]
+    assert last["number"] == 2
+    assert '- Error: "ValueError: the seal of pump 4711 is gone" [38]' in last["ledger"]["context"]
+
+
 def test_a_real_transcript_appended_to_its_own_compaction(tmp_path, endpoint):
     lines = FIXTURE.read_bytes().splitlines(keepends=True)
     path = tmp_path / "session.jsonl"
@@ -220,6 +237,18 @@ def test_the_sidecar_of_another_transcript_is_refused_and_nothing_written(tmp_pa
     assert ran.out == b""
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log.jsonl", "log.jsonl.state"]
     assert (tmp_path / "log.jsonl.state").read_bytes() == sidecar
+    assert endpoint.hits == 1
+
+
+def test_what_is_covered_counts_even_where_the_opening_was_edited(tmp_path, source, run, endpoint):
+    run(source(41))
+    path = source(45)
+    path.write_bytes(path.read_bytes().replace(b"Request 1:", b"Request one:", 1))
+    ran = run(path)
+    assert endpoint.hits == 1
+    assert ran.out.count(PREFIX.encode()) == 1
+    assert len(known(tmp_path)["generations"]) == 1
+    run(path)
     assert endpoint.hits == 1
 
 

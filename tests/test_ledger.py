@@ -1,7 +1,10 @@
 """The ledger adds what new turns hold and retires what they overtake, and nothing beside it."""
 
+from dataclasses import replace
+
 from compactor.core import ledger
 from compactor.core.ledger import LAST_COMMANDS
+from compactor.core.prune import STUB_SENTENCE
 from compactor.core.story import story
 from compactor.core.summary import Summary
 from tests.making import says, user
@@ -11,6 +14,10 @@ from tests.test_story import asked
 
 def told(*turns):
     return story(asked(*turns))
+
+
+def told_with(tail, left):
+    return story(replace(asked(tail=tail), left=left))
 
 
 def lines(*turns):
@@ -51,6 +58,38 @@ def test_of_commands_that_only_looked_the_last_ones_stay():
     found = [line for line in lines(*turns) if line.startswith("- `")]
     assert len(found) == 2 + LAST_COMMANDS
     assert not any("cat a.py" in line for line in found)
+
+
+def test_what_results_say_that_leave_as_stubs_is_kept_for_when_their_turns_are_summarised():
+    def stub(call, result):
+        return call, replace(result, results=(replace(result.results[0], text=f"{STUB_SENTENCE} bash(make): exit 2"),))
+
+    said = "src/a.c:4: error: no OPS-4411 here\nOPS-4411 is at fault\n<returncode>2</returncode>"
+    tail = (
+        *ran("make all", said),
+        *ran("git commit -m x", "[main 3f2a1b9] Fix it"),
+        *ran("pytest", "OPS-4411\n2 failed"),
+    )
+    cleared = (*stub(*tail[:2]), *stub(*tail[2:4]), *tail[4:])
+    first = told_with(tail=tail, left=cleared)
+    kept = ledger.with_cleared(ledger.updated((), first), first)
+    found = [entry.text for entry in kept]
+    assert found == [
+        '- Commit 3f2a1b9: "Fix it" [3]',
+        '- Error: "src/a.c:4: error: no OPS-4411 here" [1]',
+        '- git commit -m x gave "[main 3f2a1b9] Fix it" [3]',
+        "- Identifiers: OPS-4411 [1]",
+    ]
+    later = [entry.text for entry in ledger.updated(kept, told(*cleared))]
+    assert set(found) <= set(later)
+    assert '- Ran pytest: "2 failed" [5]' in later
+    assert [entry.text for entry in ledger.with_cleared((), told_with(tail=tail, left=tail))] == []
+
+
+def test_the_last_of_two_verdicts_counts_however_early_it_was_known():
+    before = ledger.updated((), told(*ran("true"), *ran("pytest", "2 failed")))
+    after = ledger.updated(before, told(*ran("pytest", "1 failed")))
+    assert [line.text for line in after if line.text.startswith("- Ran")] == ['- Ran pytest: "2 failed" [3]']
 
 
 def test_a_file_has_one_name():

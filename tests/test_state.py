@@ -61,7 +61,7 @@ def test_covered_messages_are_found_where_they_stand():
 @given(st.integers(0, 20), st.integers(1, 27), st.integers(0, 5))
 def test_covered_messages_are_found_wherever_they_stand(start, count, before):
     run = TALK[start : start + count]
-    around = (*(system(f"rule {n}") for n in range(before)), *TALK)
+    around = (*(system(f"rule {n}") for n in range(before)), *TALK, user("and?"))
     base = locate(around, [entry(covering(run))])
     assert (base.at, len(base.view)) == (start + before, len(around) - len(run))
     assert all(around[i] not in run for i in base.view)
@@ -132,8 +132,16 @@ def test_a_rewound_conversation_goes_on_from_the_longest_generation_that_fits():
 def test_a_conversation_cut_anywhere_never_goes_on_from_turns_that_it_has_not(length):
     generations = [covering(TALK[HEAD:stop], n) for n, stop in enumerate((7, 11, 15, 19, 23), 1)]
     base = locate(TALK[:length], [entry(*generations)])
-    fits = [g for g in generations if HEAD + g.covered.count <= length]
+    fits = [g for g in generations if HEAD + g.covered.count < length]
     assert base.generation is (fits[-1] if fits else None)
+
+
+def test_where_no_turn_stands_after_them_there_is_nothing_to_go_on_to():
+    base = locate(TALK[: HEAD + FIRST.covered.count], [entry(FIRST)])
+    assert (base.generation, base.lost) == (None, False)
+    assert base.said == "starts afresh: no turn stands after what earlier runs covered"
+    after = replaced(FIRST)[: HEAD + 1 + SECOND.covered.count - FIRST.covered.count]
+    assert locate(after, [entry(FIRST, SECOND)]).generation is FIRST
 
 
 # A handoff that stands in the conversation itself.

@@ -34,13 +34,19 @@ WORKED_AROUND = 60  # acts after which a failure that nobody came back to is not
 _LISTS = frozenset(("todo", "todos", "task", "tasks", "plan"))  # what these calls say stands in the todo list
 
 
+def commits(tale: Story) -> Iterator[Line]:
+    """Yield the commits that commands made."""
+    for act in tale.acts:
+        if act.command and not act.failed:
+            for commit, subject in facts.commits(act.output):
+                yield line("commit", f'Commit {commit}: "{subject}" [{act.number}]')
+
+
 def changes(tale: Story) -> Iterator[Line]:
-    """Yield commits, calls that changed something outside, and edits with the words that announced them."""
+    """Yield calls that changed something outside, and edits with the words that announced them."""
     for act, touched in tale.deeds():
         if act.result is None or act.failed:
             continue
-        for commit, subject in facts.commits(act.output) if act.command else ():
-            yield line("commit", f'Commit {commit}: "{subject}" [{act.number}]')
         if changes_something(act) and not touched and not _LISTS.intersection(name_words(act.call.name)):
             answer = clip(next(spoken_lines(act), ""), RESULT_CHARS)
             came = f' -> "{answer}"' if answer else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compactor.core import deeds, story
@@ -19,7 +20,7 @@ from compactor.core.room import Claim
 from compactor.core.speech import salience
 from compactor.core.subjects import states, without_superseded
 from compactor.core.summary import SECTIONS, Summary
-from compactor.core.touches import How
+from compactor.core.touches import How, touches
 from compactor.core.wishes import standing, wishes
 
 if TYPE_CHECKING:
@@ -69,6 +70,15 @@ def updated(before: Sequence[Line], tale: Story) -> list[Line]:
     return _reconciled(_without_old_looks(_merged(_still_true(before, tale, now, new), new)), tale)
 
 
+def with_cleared(lines: Sequence[Line], tale: Story) -> list[Line]:
+    """Add what only the results say that leave as stubs: when their turns are summarised, it can be read no more."""
+    acts = tale.cleared
+    results = replace(tale, spoken=(), acts=acts, touched={n: touches(act) for n, act in enumerate(acts)})
+    said = [entry for stage in (deeds.commits, deeds.verdicts, deeds.errors, deeds.answers) for entry in stage(results)]
+    named = deeds.names(replace(tale, spoken=(), acts=(*tale.acts, *tale.later)))
+    return _merged(lines, [*said, *(entry for entry in named if entry.number in {act.number for act in acts})])
+
+
 def _without_old_looks(lines: Sequence[Line]) -> list[Line]:
     """Leave out the commands that only looked at something and could, all but the last ones: the files say it, too."""
     commands = [entry for entry in lines if entry.family.name == "command"]
@@ -89,8 +99,8 @@ def _label(key: str) -> tuple[str, str] | None:
 def _new_lines(tale: Story) -> Iterator[Line]:
     for stage in (
         story.goals, story.rules, story.assertions, story.replies, story.announced, story.open_questions, story.plans,
-        deeds.changes, deeds.verdicts, deeds.running, deeds.failures, deeds.files, deeds.errors, deeds.answers,
-        deeds.figures, deeds.names, deeds.tools, deeds.commands,
+        deeds.commits, deeds.changes, deeds.verdicts, deeds.running, deeds.failures, deeds.files,
+        deeds.errors, deeds.answers, deeds.figures, deeds.names, deeds.tools, deeds.commands,
     ):  # fmt: skip
         yield from stage(tale)
 
@@ -132,7 +142,7 @@ def _merged(before: Sequence[Line], new: Iterable[Line]) -> list[Line]:
             lines[key] = deeds.file_line(known.key, _counts(known) + _counts(entry), entry.number)
         elif names == {"tool"}:
             lines[key] = _tools_added(known, entry)
-        elif entry.family.name in ("command", "tested", "failed"):
+        elif entry.family.name in ("command", "tested", "failed") and entry.number >= known.number:
             del lines[key]
             lines[key] = entry
     return list(lines.values())

@@ -62,7 +62,7 @@ def merged(request: Request, reply: Summary, count: Count) -> Merged:
     summary = _packed([*told, *lines], weights, request.ceiling, count)
     summary = fit(summary if summary.sections else _last_words(tale), request.ceiling, count)
     summary = _spelled_out(summary, tale, request.ceiling, count)
-    return Merged(summary, ledger.closed(lines), left_out, hearsay, permissions)
+    return Merged(summary, ledger.closed(ledger.with_cleared(lines, tale)), left_out, hearsay, permissions)
 
 
 def _spelled_out(summary: Summary, tale: Story, ceiling: int, count: Count) -> Summary:

@@ -14,7 +14,7 @@ from compactor.core.messages import Opening, Role
 from compactor.core.prompt import Request, request
 from compactor.core.prune import prunable
 from compactor.core.results import Spot
-from compactor.core.scene import Scene, between, by_message, handoff_cost, latest_words, scene, stubbed_costs
+from compactor.core.scene import Scene, between, by_message, handoff_cost, latest_words, scene, stubbed, stubbed_costs
 from compactor.core.settings import Settings, Trigger
 from compactor.core.split import anchors, head_end, tail_start, tail_start_by_count, widened
 from compactor.core.state import locate
@@ -179,7 +179,8 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
     )
     known = on.base.notes.summary if on.base.notes else None
     asked = request(between(on, head, tail), known, on.turns[:head], on.turns[tail:], ceiling, settings)
-    asked = replace(asked, ledger=on.base.generation.ledger if on.base.generation else None)
+    left = tuple(stubbed(on.turns, stubs))[tail:]
+    asked = replace(asked, left=left, ledger=on.base.generation.ledger if on.base.generation else None)
     return Plan(on.conversation, Step.SUMMARISE, "at the trigger", sizes, on, head, tail, role, quote, stubs, asked)
 
 

@@ -48,8 +48,9 @@ class Turns:
 class Request:
     """One summary that is wanted: the prompt for models, and the same as values for code.
 
-    `ceiling` is in tokens. `head` and `tail` stay in the result word for word; they are context only. `ledger` are the
-    facts that code has kept so far, None if it has not; `pin` is the pattern of sentences to keep as rules ("": none).
+    `ceiling` is in tokens. `head` and `tail` stay in the result; they are context only. `left` is the tail as it stays,
+    with stubs in place of some results (empty: word for word). `ledger` are the facts that code has kept so far, None
+    if it has not; `pin` is the pattern of sentences to keep as rules ("": none).
     `size` are the tokens of the prompt, and `room` those that are left for an answer beside it; 0 if nobody knows.
     """
 
@@ -60,6 +61,7 @@ class Request:
     turns: Turns
     head: tuple[Message, ...]
     tail: tuple[Message, ...]
+    left: tuple[Message, ...] = ()
     ledger: Summary | None = None
     pin: str = ""
     size: int = 0

@@ -17,7 +17,7 @@ from compactor.core.split import anchors
 from compactor.core.tokens import Count, costs, message_cost, preamble_cost
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from compactor.core.messages import Conversation
     from compactor.core.settings import Settings
@@ -75,11 +75,17 @@ def stubbed_costs(
     turns: Sequence[Message], costs: Sequence[int], stubs: Mapping[Spot, str], count: Count
 ) -> tuple[int, ...]:
     """Give what each turn costs with `stubs` in place of its results, in tokens; `costs` is without them."""
-    changed = by_message(stubs)
     return tuple(
-        message_cost(applied(turns[place], Kept(place, changed[place])), count) if place in changed else cost
-        for place, cost in enumerate(costs)
+        cost if now is before else message_cost(now, count)
+        for before, now, cost in zip(turns, stubbed(turns, stubs), costs, strict=True)
     )
+
+
+def stubbed(turns: Sequence[Message], stubs: Mapping[Spot, str]) -> Iterator[Message]:
+    """Give each turn with `stubs` in place of its results; one without any is the very same object."""
+    changed = by_message(stubs)
+    for place, message in enumerate(turns):
+        yield applied(message, Kept(place, changed[place])) if place in changed else message
 
 
 def by_message(stubs: Mapping[Spot, str]) -> dict[int, dict[int, str]]:

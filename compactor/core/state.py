@@ -117,19 +117,23 @@ def locate(messages: Sequence[Message], entries: Iterable[Entry]) -> Base:
 
     `entries` are those the sidecar has for conversations with this opening; the one that covers most wins. If none
     fits (rewound too far, edited, or another conversation that begins alike), nothing is gone on from: it is `lost`.
+    One after which no turn stands is not gone on from either, as a handoff is never last.
     """
     known = [g for entry in entries for g in reversed(entry.generations)]
     handoffs = [i for i, m in enumerate(messages) if is_handoff(m)]
     if handoffs:
         return _at_handoff(messages, handoffs, known)
     runs = [(g.covered.count, -n, g, at) for n, g in enumerate(known) if (at := _find(messages, g)) is not None]
-    if runs:
-        _, rank, generation, at = max(runs, key=lambda run: run[:2])
+    followed = [run for run in runs if run[3] + run[0] < len(messages)]
+    if followed:
+        _, rank, generation, at = max(followed, key=lambda run: run[:2])
         said = "" if rank == 0 else f"goes on from generation {generation.number}: the turns after it have changed"
         view = (*range(at), *range(at + generation.covered.count, len(messages)))
         return Base(view, at, generation.notes, generation.role, None, generation, said)
-    said = "starts afresh: what earlier runs covered is not in it" if known else ""
-    return Base(tuple(range(len(messages))), said=said, lost=bool(known))
+    why = "no turn stands after what earlier runs covered" if runs else "what earlier runs covered is not in it"
+    return Base(
+        tuple(range(len(messages))), said=f"starts afresh: {why}" if known else "", lost=bool(known) and not runs
+    )
 
 
 def _at_handoff(messages: Sequence[Message], handoffs: Sequence[int], known: Sequence[Generation]) -> Base:
@@ -159,7 +163,7 @@ def _later(
     seed, covered = (own.covered.chain, own.covered.count) if own else ("", 0)
     counts = [(g.covered.count - covered, g) for g in known if g.covered.count > covered]
     for count, generation in sorted(counts, key=lambda pair: -pair[0]):
-        if count <= len(after) and chain(after[:count], seed) == generation.covered.chain:
+        if count < len(after) and chain(after[:count], seed) == generation.covered.chain:
             return generation, count
     return None, 0
 

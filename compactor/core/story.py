@@ -40,8 +40,8 @@ REPLY_CHARS = 30  # shorter first sentences are courtesies ("Good catch.")
 class Story:
     """The turns as they are read: messages with words in them by number, and acts with the files they touched.
 
-    `later` are the acts of the tail, `after` its messages, `before` those of the head. `pin` is the
-    pattern of sentences that count as rules whatever they say.
+    `later` are the acts of the tail, `after` its messages, `before` those of the head; `cleared` are the later acts
+    whose results leave as stubs. `pin` is the pattern of sentences that count as rules whatever they say.
     """
 
     spoken: tuple[tuple[int, Message], ...]
@@ -50,6 +50,7 @@ class Story:
     later: tuple[Act, ...]
     after: tuple[Message, ...]
     before: tuple[Message, ...]
+    cleared: tuple[Act, ...] = ()
     pin: str = ""
 
     def deeds(self) -> Iterator[tuple[Act, tuple[Touch, ...]]]:
@@ -62,9 +63,12 @@ def story(request: Request) -> Story:
     turns = request.turns
     spoken = tuple((turns.first + n + 1, m) for n, m in enumerate(turns.messages) if is_spoken(m))
     done = acts(turns.messages, turns.groups, turns.first)
-    later = acts(request.tail, groups(request.tail), turns.first + len(turns.messages))
+    stop = turns.first + len(turns.messages)
+    later = acts(request.tail, groups(request.tail), stop)
+    left = acts(request.left, groups(request.left), stop) or later
+    cleared = tuple(act for act, stays in zip(later, left, strict=True) if act.output != stays.output)
     touched = {n: touches(act) for n, act in enumerate(done)}
-    return Story(spoken, done, touched, later, request.tail, request.head, request.pin)
+    return Story(spoken, done, touched, later, request.tail, request.head, cleared, request.pin)
 
 
 def quoted(sentence: str, number: int, limit: int = QUOTE_CHARS) -> str:
