@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -124,6 +125,27 @@ def test_a_dry_run_can_be_stopped_too(tmp_path):
     assert code in (130, 0, -signal.SIGINT)  # at that moment it counts, has ended, or has not begun
     assert seconds < PROMPT
     assert all(json.loads(line) for line in out.splitlines())
+
+
+PRESSED_WHILE_IMPORTING = """
+import os, signal, sys
+
+def hook(event, args):
+    if event == "import" and args[0] == "typer":
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.addaudithook(hook)
+"""
+
+
+@pytest.mark.parametrize(("shell", "code"), [("", -signal.SIGINT), ("trap '' INT; ", 0)], ids=["heard", "ignored"])
+def test_an_interrupt_before_anything_has_begun_ends_it_without_a_word(tmp_path, shell, code):
+    (tmp_path / "sitecustomize.py").write_text(PRESSED_WHILE_IMPORTING)
+    env = environment()
+    env["PYTHONPATH"] += f"{os.pathsep}{tmp_path}"
+    words = shlex.join([*PROGRAM, "--version"])
+    done = subprocess.run(["sh", "-c", f"{shell}exec {words}"], env=env, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (code, b"")
 
 
 @pytest.mark.xfail(
