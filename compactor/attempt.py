@@ -98,6 +98,7 @@ def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Wr
     report = replace(report, masked=report.masked + secrets)
     result = finish(plan, kept, made, tools.settings, tools.count)
     report = noted(report, kept)
+    vain = result.why if isinstance(result, Rejected) and written.tried else ""
     if isinstance(result, Rejected) and kept is not None and not result.missed:
         report = replace(report, note=result.why)
         result = finish(plan, None, made, replace(tools.settings, on_failure=OnFailure.KEEP), tools.count)
@@ -107,7 +108,11 @@ def _finished(row: Standing, known: Known, tools: Tools, plan: Plan, written: Wr
     if isinstance(content, Rejected):
         return _as_came(row, tools, net(left(report, content.why), tools.prices))
     report = replace(told(report, plan, result, written), bytes_after=len(content))
-    return Done(content, net(report, tools.prices), _entry(known, tools, plan, result, written))
+    return Done(
+        content,
+        net(report, tools.prices),
+        _entry(known, tools, plan, result, replace(written, failure=written.failure or vain)),
+    )
 
 
 def _merged(request: Request | None, reply: Summary | None, tools: Tools) -> Merged | None:

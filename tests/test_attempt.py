@@ -114,6 +114,28 @@ def test_a_failure_is_remembered_if_it_was_the_conversations_own(error, policy):
     assert PREFIX.encode() not in done.content
 
 
+class Steep:
+    """Counts more for the whole than for its parts, so that what was planned comes out too large."""
+
+    name, exact = "steep", False
+
+    def __call__(self, text):
+        return COUNT(text) + len(text) ** 2 // 20_000
+
+
+def test_a_summary_that_was_paid_for_in_vain_is_not_bought_again_at_once():
+    reply = replace(GOOD, usage=Usage(1, 6_000, 0, 200))
+    given = replace(tools(reply, target_tokens=1_600), count=Steep())
+    done = compacted(LONG, given)
+    assert done.report.calls == 1
+    assert "where 1,600 are asked for" in done.report.why
+    assert done.entry.failure.why == done.report.why
+    assert done.entry.failure.spent["usage"]["calls"] == 1
+    again = replace(tools(), count=Steep())
+    assert "failed lately" in compacted(LONG, again, known(done.entry)).report.why
+    assert again.summarizer.asked == []
+
+
 def test_an_open_breaker_asks_nobody():
     given = tools()
     given.breaker.why = "no key"

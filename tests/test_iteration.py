@@ -207,7 +207,7 @@ def test_what_was_stubbed_in_the_tail_is_remembered_when_it_is_summarised(tmp_pa
     run(path, "-i", "--tail-tokens", "300")
     *_, last = known(tmp_path)["generations"]
     assert last["number"] == 2
-    assert '- Error: "ValueError: the seal of pump 4711 is gone" [38]' in last["ledger"]["context"]
+    assert '- Error: "ValueError: the seal of pump 4711 is gone" [39]' in last["ledger"]["context"]
 
 
 def test_a_real_transcript_appended_to_its_own_compaction(tmp_path, endpoint):

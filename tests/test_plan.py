@@ -57,6 +57,16 @@ def parts(plan):
     return turns_[: plan.head], turns_[plan.head : plan.tail], turns_[plan.tail :]
 
 
+def test_no_summary_is_asked_for_that_could_be_as_large_as_what_it_replaces():
+    talks = [(*HEAD, user(spoken(size)), says("so"), user(spoken(1_500)), says("next")) for size in range(0, 1_400, 50)]
+    plans = [planned(talk, FORCED) for talk in talks]
+    asked = [plan for plan in plans if plan.request]
+    assert len(plans) > len(asked) > len(plans) // 3
+    for plan in asked:
+        assert plan.sizes.ceiling == plan.request.ceiling >= LEAST_SUMMARY
+        assert plan.sizes.wrapper + plan.sizes.ceiling < plan.sizes.middle
+
+
 # Each step by hand.
 
 

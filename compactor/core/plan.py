@@ -168,6 +168,7 @@ def _split(  # noqa: PLR0913 - where head and tail stand, and what decides about
     ceiling = min(_ceiling(on, sum(costs[head:tail]), settings, count), settings.left_beside(beside))
     if why := _pointless(on, head, tail, Sizes(middle=middle, ceiling=ceiling, wrapper=wrapper), beside, settings):
         return replace(pruned, why=why)
+    ceiling = min(ceiling, middle - wrapper - 1)  # what is bought is smaller than what it replaces
     sizes = replace(
         pruned.sizes,
         head=on.fixed + sum(costs[:head]),
@@ -196,7 +197,7 @@ def _pointless(  # noqa: PLR0913 - where head and tail stand, and what there is
         return f"head, tail and the user's latest message alone take {beside:,} tokens"
     if sizes.ceiling < LEAST_SUMMARY:
         return f"the {sizes.middle:,} tokens between head and tail are too few to summarise"
-    if sizes.wrapper >= sizes.middle:
+    if sizes.wrapper + LEAST_SUMMARY >= sizes.middle:
         return f"a handoff would take more than the {sizes.middle:,} tokens between head and tail"
     return ""
 
