@@ -62,7 +62,9 @@ def appended(path: Path, like: Path) -> Iterator[Callable[[Frame], object]]:
         nonlocal file
         with _told(path):
             file = file or _opened(path, like)
-            file.write(_packed(frame))
+            packed = memoryview(_packed(frame))
+            while packed:
+                packed = packed[os.write(file.fileno(), packed) :]
 
     if path.exists():
         with _told(path):
@@ -72,7 +74,6 @@ def appended(path: Path, like: Path) -> Iterator[Callable[[Frame], object]]:
     finally:
         if file:
             with _told(path), file:
-                file.flush()
                 os.fsync(file.fileno())
 
 
@@ -87,14 +88,14 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _opened(path: Path, like: Path) -> BinaryIO:
-    file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, like.stat().st_mode & 0o777), "r+b")
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    file = os.fdopen(os.open(path, flags, like.stat().st_mode & 0o777), "r+b")
     try:
         flush_directory(path.parent)
         end = 0
         for place in _places(file, path):
             end = place.start + place.size
         file.truncate(end)
-        file.seek(end)
     except BaseException:
         file.close()
         raise
