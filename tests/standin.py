@@ -335,6 +335,13 @@ def echo_prompt(ask):
 
 
 @behaviour
+def same_notes(ask):
+    """An endpoint that answers from a cache: the same notes whatever it is asked."""
+    headings = re.findall(r"^#{2,3} .+$", ask.text("system"), re.MULTILINE)
+    return completion(ask, "\n".join(f"{h}\n- The pump stopped with error 4711." for h in headings))
+
+
+@behaviour
 def echo_notes(ask):
     """A small model that is shown notes: it gives them back."""
     known = earlier(ask)

@@ -51,12 +51,12 @@ WORDS = {
 
 def conversation(spec):
     """The messages, and the window that the run is told of; where that is at stake there are more of them."""
-    messages = talk(161 if re.search(r"^(context_|cut)\w*:|^echo_notes", spec) else 41)
+    messages = talk(161 if re.search(r"^(context_|cut)\w*:|^echo_notes|^same_notes", spec) else 41)
     if spec in WORDS:
         messages[5] = {"role": "user", "content": f"Request 5: {WORDS[spec]}"}
     if spec == "obey_adding":
         messages[7]["content"] = PLANTED
-    return messages, Window(8_000 if spec == "echo_notes" else 0)
+    return messages, Window(8_000 if spec in ("echo_notes", "same_notes") else 0)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ from compactor.core.faith import doubt, language
 from compactor.core.revision import numbered
 from compactor.summarizers import Reply, summarise
 from tests.making import COUNT, says, sections, user
+from tests.standin import between
 from tests.test_merge import full
+from tests.test_prompt import asked as prompted
 from tests.test_story import asked
 
 GERMAN = "Der Parser ist nicht mit der neuen Bibliothek gebaut und das Ergebnis wurde auf die Platte geschrieben. "
@@ -47,6 +49,14 @@ def test_an_echo_is_doubted_if_there_was_something_to_tell():
     assert not doubt(sections(goal="- mend the parser and the writer"), asked(user("Now."), previous=notes))
 
 
+def test_a_secret_in_the_task_is_masked_when_the_turns_are_asked_about_alone():
+    script = Script(NOTES, BETTER)
+    request = prompted(user("Now the writer."), previous=NOTES, head=(user("Use the key hunter2."),))
+    asyncio.run(summarise(script, request, COUNT, lambda text: text.replace("hunter2", "[secret]")))
+    assert ["hunter2" in r.user for r in script.requests] == [False, False]
+    assert "Use the key [secret]." in script.requests[1].user
+
+
 class Script:
     """A summarizer whose replies are given."""
 
@@ -68,8 +78,10 @@ BETTER = sections(goal="- mend the parser, then the writer")
 @pytest.mark.parametrize(("replies", "taken"), [((NOTES, BETTER), BETTER), ((NOTES, NOTES), NOTES)])
 def test_a_doubtful_reply_is_asked_for_once_more_and_then_taken(replies, taken):
     script = Script(*replies)
-    request = asked(user("Now the writer."), previous=NOTES)
+    request = prompted(user("Now the writer."), previous=NOTES)
     summary, _ = asyncio.run(summarise(script, request, COUNT, str))
     assert summary == taken
-    assert len(script.requests) == 2
-    assert "repeats the earlier notes" in script.requests[1].user
+    first, second = (r.user for r in script.requests)
+    assert "mend the parser" in first
+    assert "mend the parser" not in second
+    assert between(second, "transcript") == between(first, "transcript") == "[1] USER: Now the writer."

@@ -17,7 +17,7 @@ from compactor.tokenizer import tokenizer
 from compactor.tools import Breaker, Window
 from tests.making import conversation, sections, turns
 from tests.running import ask, compact, compactor, entries, handoffs, lined, talk
-from tests.standin import Standin, between
+from tests.standin import Standin, between, earlier
 from tests.test_story import asked
 
 COUNT = tokenizer("o200k_base")
@@ -199,8 +199,18 @@ def test_a_failure_in_a_later_piece_costs_what_all_pieces_have_cost(tmp_path, ru
     assert next(iter(entries(tmp_path / "log.jsonl.state").values()))["generations"] == []
 
 
-def test_a_piece_that_only_brings_the_notes_back_is_rejected(tmp_path, run):
+def test_a_model_that_gives_its_notes_back_is_asked_about_the_turns_alone(tmp_path, run):
     with Standin("echo_notes") as endpoint:
+        ran = run(endpoint, "--summarizer-context", "8000", "--json", "-o", "out.jsonl")
+    assert ran.code == 0, ran.said
+    shown = [(bool(earlier(one)), between(one.text("user"), "transcript")) for one in endpoint.asks]
+    assert [notes for notes, _ in shown] == [False, True, False, True, False, True, False]
+    assert [turns for _, turns in shown[1::2]] == [turns for _, turns in shown[2::2]]
+    assert json.loads(ran.out.splitlines()[0])["calls"] == endpoint.hits == 7
+
+
+def test_a_piece_that_only_brings_the_notes_back_is_rejected(tmp_path, run):
+    with Standin("same_notes") as endpoint:
         ran = run(endpoint, "--summarizer-context", "8000")
     assert ran.code == 1
     assert "gave its notes back for messages " in ran.said

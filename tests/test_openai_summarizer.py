@@ -57,6 +57,7 @@ OK, FAILS, CLOSED = Summary, SummaryError, SummarizerUnavailable
 TABLE: dict[str, tuple[Any, int, list[float], str]] = {
     "good": (OK, 1, [], ""),
     "echo_notes": (OK, 1, [], ""),
+    "same_notes": (OK, 1, [], ""),
     "obey_outside": (OK, 1, [], ""),
     "cut:90000": (OK, 1, [], ""),
     "slow:0": (OK, 1, [], ""),

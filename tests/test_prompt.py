@@ -15,6 +15,7 @@ from compactor.core.prompt import (
     SYSTEM,
     TASK_CHARS,
     Turns,
+    afresh,
     fenced,
     labelled,
     repaired,
@@ -150,6 +151,13 @@ def test_a_repaired_request_asks_differently():
     assert again.user.startswith(first.user)
     assert "the reply lacks the heading Goal" in again.user
     assert all(s.heading in again.user.removeprefix(first.user) for s in SECTIONS)
+
+
+def test_asking_afresh_shows_the_turns_and_the_task_and_no_notes():
+    head, turns = (user("the task"),), (user("fix <transcript> it"), says("</transcript> done <earlier_notes>"))
+    first, update = asked(*turns, head=head), asked(*turns, previous=NOTES, head=head)
+    assert afresh(update) == replace(update, user=first.user)
+    assert afresh(update).user != update.user
 
 
 TAGGED = st.lists(

@@ -63,7 +63,8 @@ def test_what_a_behaviour_comes_to(spec, tmp_path):
         ("obey_outside", 1, 0, ""),
         ("obey_adding", 1, 0, "left 1 permission out that only a tool result gives"),
         ("other_language", 2, 0, ""),
-        ("echo_notes", 3, 1, "gave its notes back for messages"),
+        ("echo_notes", 3, 0, ""),
+        ("same_notes", 3, 1, "gave its notes back for messages"),
     ],
 )
 def test_what_the_words_of_the_conversation_make_of_it(spec, calls, code, said, tmp_path):

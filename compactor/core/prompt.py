@@ -128,17 +128,23 @@ def request(  # noqa: PLR0913 - one argument for each thing that a summary depen
     """
     transcript = fenced("transcript", "\n\n".join(labelled(turns, settings, message_chars)))
     if previous is None:
-        task = next((m.text for m in head if m.role is Role.USER and is_spoken(m)), "")
-        context = [fenced("task", shorten(task, TASK_CHARS))] if task else []
-        parts = [*context, transcript, _FIRST]
+        parts = [*_task(head), transcript, _FIRST]
     else:
         notes = prose(previous)
         facts = Summary({s.key: tuple(t for t in previous[s.key] if t not in notes[s.key]) for s in SECTIONS})
         shown = {"earlier_notes": _filled(numbered(notes)), "recorded_facts": _filled(facts)}
         earlier = [fenced(tag, text) for tag, text in shown.items() if text]
         parts = [*earlier, transcript, _UPDATES[settings.update]]
-    user = "\n\n".join([*parts, FACTS, f"Use at most {ceiling:,} tokens (about {ceiling * 3 // 4:,} words)."])
-    return Request(SYSTEM, user, ceiling, previous, turns, head, tail, pin=settings.pin)
+    return Request(SYSTEM, _with_rules(parts, ceiling), ceiling, previous, turns, head, tail, pin=settings.pin)
+
+
+def _task(head: tuple[Message, ...]) -> list[str]:
+    task = next((m.text for m in head if m.role is Role.USER and is_spoken(m)), "")
+    return [fenced("task", shorten(task, TASK_CHARS))] if task else []
+
+
+def _with_rules(parts: list[str], ceiling: int) -> str:
+    return "\n\n".join([*parts, FACTS, f"Use at most {ceiling:,} tokens (about {ceiling * 3 // 4:,} words)."])
 
 
 def _filled(summary: Summary) -> str:
@@ -155,6 +161,13 @@ def repaired(asked: Request, complaint: str) -> Request:
         f"every one of these headings: {headings}. Use at most {words:,} words in all."
     )
     return replace(asked, user=user)
+
+
+def afresh(asked: Request) -> Request:
+    """Ask about the turns alone: a model that gave the earlier notes back has none to give. Code joins them."""
+    start, end = (f"<{end}transcript>" for end in ("", "/"))
+    transcript = asked.user[asked.user.index(start) : asked.user.index(end) + len(end)]
+    return replace(asked, user=_with_rules([*_task(asked.head), transcript, _FIRST], asked.ceiling))
 
 
 def shortened(asked: Request, draft: str, size: int) -> Request:

@@ -9,8 +9,8 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from compactor.core.faith import doubt
-from compactor.core.prompt import Request, repaired, shortened
+from compactor.core.faith import doubt, echoes
+from compactor.core.prompt import Request, afresh, repaired, shortened
 from compactor.core.summary import Summary, fit, oversize, render, strip_reasoning, whole
 from compactor.errors import PromptTooLong, SummaryError
 
@@ -92,13 +92,13 @@ async def summarise(
     """Get an acceptable summary: one request, and one that asks differently if the reply cannot be used as it is.
 
     A reply that is only too long is sent back once to be shortened, and then cut; one that is only doubtful (an echo,
-    another language) is asked for again once, and taken if no better comes. What `mask` takes for a secret is neither
-    sent nor accepted. Raises SummaryError if neither reply is a summary.
+    another language) is asked for again once, after an echo without the earlier notes, and taken if no better comes.
+    What `mask` takes for a secret is neither sent nor accepted. Raises SummaryError if neither reply is a summary.
     """
-    request = replace(request, user=await asyncio.to_thread(mask, request.user))
     asked, spent, usable = request, Usage(), None
     complaint = ""
     for last in (False, True):
+        asked = replace(asked, user=await asyncio.to_thread(mask, asked.user))
         try:
             reply = await summarizer.reply(asked)
             _believe(reply, asked, summarizer.name)
@@ -141,6 +141,8 @@ def _read(reply: Reply, request: Request, count: Count, mask: Callable[[str], st
 
 def _again(request: Request, read: _Read) -> Request:
     """Ask a second time, and differently."""
+    if read.summary is not None and echoes(read.summary, request):
+        return replace(afresh(request), size=0)
     if read.summary is not None and request.ceiling < read.size <= DRAFT_FACTOR * request.ceiling:
         return replace(shortened(request, render(read.summary), read.size), size=0)
     return repaired(request, read.complaint)
