@@ -82,11 +82,12 @@ class Console:
         if self.talk:
             self._say(text)
 
-    def summary(self, reports: Iterable[Report]) -> None:
-        """Say what a run came to, if it had several conversations."""
-        total = totals(reports)
-        if self.talk and total.conversations > 1:
-            self._say(_closing(total))
+    def summary(self, reports: Sequence[Report]) -> None:
+        """Say what a run came to, if it had several conversations, or one that nothing has been said of."""
+        if self.talk and len(reports) > 1:
+            self._say(_closing(totals(reports)))
+        elif self.talk is Talk.NORMAL and [r.outcome for r in reports] == [Outcome.UNTOUCHED]:
+            self._say(f"{reports[0].name}: {_story(reports[0])}")
 
     def _say(self, line: str) -> None:
         print(line, file=self.err, flush=True)

@@ -154,7 +154,8 @@ def test_a_full_disk_under_stdout_is_said(folder, words):
          r"extractive, generation 1\n" + re.escape(OFFLINE)),
         (("long.jsonl", "-q"), ""),
         (("long.jsonl", "--summarizer", "extractive"), r"long.jsonl: [^\n]*\n"),
-        (("short.jsonl",), ""),
+        (("short.jsonl",), r"short.jsonl: untouched: below the trigger\n"),
+        (("short.jsonl", "-q"), ""),
         (("short.jsonl", "-v"), r"short.jsonl: untouched: below the trigger\n"),
         (("rows.jsonl", "-i"), r"rows.jsonl:2: [^\n]*\n" + re.escape(OFFLINE)
          + r"2 conversations: 1 untouched, 1 summarised; 2,422 -> [^\n]*\n"),

@@ -93,6 +93,8 @@ def test_the_last_line_adds_up():
     )
     assert closing(UNTOUCHED, UNTOUCHED) == "2 conversations: 2 untouched\n"
     assert closing(SUMMARISED) == ""
+    assert closing(UNTOUCHED) == "a.jsonl: untouched: below the trigger\n"
+    assert closing(UNTOUCHED, talk=Talk.VERBOSE) == closing(UNTOUCHED, talk=Talk.QUIET) == ""
     assert closing(UNTOUCHED, SUMMARISED, talk=Talk.QUIET) == ""
 
 
