@@ -68,7 +68,8 @@ class Script:
 
     async def reply(self, request):
         self.requests.append(request)
-        return Reply(full(self.replies.pop(0)))
+        said = self.replies.pop(0)
+        return said if isinstance(said, Reply) else Reply(full(said))
 
 
 NOTES = sections(goal="- mend the parser")
@@ -85,3 +86,22 @@ def test_a_doubtful_reply_is_asked_for_once_more_and_then_taken(replies, taken):
     assert "mend the parser" in first
     assert "mend the parser" not in second
     assert between(second, "transcript") == between(first, "transcript") == "[1] USER: Now the writer."
+
+
+@pytest.mark.parametrize(
+    ("text", "fault", "notes_again"),
+    [
+        ("## Goal\n- mend the parser\n## Done\n(none)", "", False),
+        ("## Goal\n- the writer\n## Done\n(none)", "", True),
+        ("## Goal\n- mend the parser\n- mend the par", "it was cut off", False),
+        ("## Goal\n- mend the parser\n- the writer\n- mend", "it was cut off", True),
+        ("## Goal\n- mend the par", "it was cut off", True),
+        ("I have nothing to add.", "", True),
+    ],
+)
+def test_an_echo_is_known_in_a_reply_that_is_no_summary(text, fault, notes_again):
+    script = Script(Reply(text, fault), BETTER)
+    request = prompted(user("Now the writer."), previous=NOTES)
+    summary, _ = asyncio.run(summarise(script, request, COUNT, str))
+    assert summary == BETTER
+    assert ("mend the parser" in script.requests[1].user) is notes_again

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from compactor.core.faith import doubt, echoes
 from compactor.core.prompt import Request, afresh, repaired, shortened
-from compactor.core.summary import Summary, fit, oversize, render, strip_reasoning, whole
+from compactor.core.summary import Summary, fit, oversize, parse, render, strip_reasoning, whole
 from compactor.errors import PromptTooLong, SummaryError
 
 if TYPE_CHECKING:
@@ -79,11 +79,15 @@ class Summarizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A reply that has been read: the summary if it is one, of how many tokens, and what is wrong with it."""
+    """A reply that has been read: the summary if it is one, of how many tokens, and what is wrong with it.
+
+    `echo` is also told of a reply that is no summary: one that breaks off or lacks headings may repeat notes as well.
+    """
 
     summary: Summary | None
     size: int
     complaint: str
+    echo: bool
 
 
 async def summarise(
@@ -132,16 +136,19 @@ def _believe(reply: Reply, asked: Request, name: str) -> None:
 
 
 def _read(reply: Reply, request: Request, count: Count, mask: Callable[[str], str]) -> _Read:
-    verdict = mask(reply.fault) or whole(mask(strip_reasoning(reply.text)))
+    text = mask(strip_reasoning(reply.text))
+    unbroken = text.rpartition("\n")[0] if reply.fault else text
+    echo = echoes(parse(unbroken)[0], request)
+    verdict = mask(reply.fault) or whole(text)
     if isinstance(verdict, str):
-        return _Read(None, 0, verdict)
+        return _Read(None, 0, verdict, echo)
     size = count(render(verdict))
-    return _Read(verdict, size, oversize(size, request.ceiling) or doubt(verdict, request))
+    return _Read(verdict, size, oversize(size, request.ceiling) or doubt(verdict, request), echo)
 
 
 def _again(request: Request, read: _Read) -> Request:
     """Ask a second time, and differently."""
-    if read.summary is not None and echoes(read.summary, request):
+    if read.echo:
         return replace(afresh(request), size=0)
     if read.summary is not None and request.ceiling < read.size <= DRAFT_FACTOR * request.ceiling:
         return replace(shortened(request, render(read.summary), read.size), size=0)
