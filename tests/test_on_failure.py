@@ -282,7 +282,8 @@ def test_a_file_that_needs_no_summary_is_fine_with_an_endpoint_that_is_not_there
     (tmp_path / "short.jsonl").write_bytes(lined(talk(9)))
     with Standin("refused") as endpoint:
         ran = compact(tmp_path, "short.jsonl", *ask(endpoint))
-    assert (ran.code, ran.said) == (0, "")
+        assert endpoint.hits == 0
+    assert (ran.code, ran.said) == (0, "short.jsonl: untouched: below the trigger\n")
 
 
 def test_without_a_key_openai_itself_is_not_even_asked(tmp_path):
