@@ -209,6 +209,18 @@ def test_a_model_that_gives_its_notes_back_is_asked_about_the_turns_alone(tmp_pa
     assert json.loads(ran.out.splitlines()[0])["calls"] == endpoint.hits == 7
 
 
+def test_an_answer_about_the_turns_alone_that_breaks_off_is_asked_for_once_more(tmp_path, run):
+    with Standin("good,echo_notes,length,good") as endpoint:
+        ran = run(endpoint, "--summarizer-context", "8000", "--json", "-o", "out.jsonl")
+    assert ran.code == 0, ran.said
+    echoed, broken_off, repaired = (one.text("user") for one in endpoint.asks[1:4])
+    assert [bool(earlier(one)) for one in endpoint.asks[1:4]] == [True, False, False]
+    assert "earlier answer could not be used" not in echoed + broken_off
+    assert "An earlier answer could not be used: it was cut off at the output limit" in repaired
+    assert between(echoed, "transcript") == between(repaired, "transcript")
+    assert json.loads(ran.out.splitlines()[0])["calls"] == endpoint.hits
+
+
 def test_a_piece_that_only_brings_the_notes_back_is_rejected(tmp_path, run):
     with Standin("same_notes") as endpoint:
         ran = run(endpoint, "--summarizer-context", "8000")

@@ -95,13 +95,14 @@ async def summarise(
 ) -> tuple[Summary, Usage]:
     """Get an acceptable summary: one request, and one that asks differently if the reply cannot be used as it is.
 
-    A reply that is only too long is sent back once to be shortened, and then cut; one that is only doubtful (an echo,
-    another language) is asked for again once, after an echo without the earlier notes, and taken if no better comes.
-    What `mask` takes for a secret is neither sent nor accepted. Raises SummaryError if neither reply is a summary.
+    A reply that is only too long is sent back once to be shortened, and then cut; one that is only doubtful (in
+    another language) is asked for again once, and taken if no better comes. After an echo of the earlier notes the
+    turns alone are asked about, which counts as a first request. What `mask` takes for a secret is neither sent nor
+    accepted. Raises SummaryError if no reply is a summary.
     """
-    asked, spent, usable = request, Usage(), None
-    complaint = ""
-    for last in (False, True):
+    wanted = asked = request
+    spent, usable, complaint, again = Usage(), None, "", True
+    while True:
         asked = replace(asked, user=await asyncio.to_thread(mask, asked.user))
         try:
             reply = await summarizer.reply(asked)
@@ -113,11 +114,16 @@ async def summarise(
             break
         spent += reply.usage
         read = await asyncio.to_thread(_read, reply, request, count, mask)
-        if read.summary is not None and (last or not read.complaint) and read.size <= request.ceiling:
+        if read.summary is not None and not (again and read.complaint) and read.size <= request.ceiling:
             return read.summary, spent
         complaint = read.complaint
-        usable = min((r for r in (usable, read) if r and r.summary), key=lambda r: r.size, default=None)
-        asked = _again(request, read)
+        usable = min((r for r in (usable, read) if r and r.summary), key=lambda r: (r.echo, r.size), default=None)
+        if read.echo and wanted is request:
+            wanted = asked = replace(afresh(request), size=0)
+        elif again and not read.echo:
+            again, asked = False, _again(wanted, read)
+        else:
+            break
     if usable is not None and usable.summary is not None:
         return await asyncio.to_thread(fit, usable.summary, request.ceiling, count), spent
     unusable = SummaryError(f"no usable summary from {summarizer.name}: {complaint}", "try another model")
@@ -146,10 +152,8 @@ def _read(reply: Reply, request: Request, count: Count, mask: Callable[[str], st
     return _Read(verdict, size, oversize(size, request.ceiling) or doubt(verdict, request), echo)
 
 
-def _again(request: Request, read: _Read) -> Request:
-    """Ask a second time, and differently."""
-    if read.echo:
-        return replace(afresh(request), size=0)
-    if read.summary is not None and request.ceiling < read.size <= DRAFT_FACTOR * request.ceiling:
-        return replace(shortened(request, render(read.summary), read.size), size=0)
-    return repaired(request, read.complaint)
+def _again(wanted: Request, read: _Read) -> Request:
+    """Ask once more, and differently."""
+    if read.summary is not None and wanted.ceiling < read.size <= DRAFT_FACTOR * wanted.ceiling:
+        return replace(shortened(wanted, render(read.summary), read.size), size=0)
+    return repaired(wanted, read.complaint)
