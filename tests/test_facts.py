@@ -108,6 +108,7 @@ def test_identifiers_by_their_key():
         ("It took 118.4 s while 46 ms is usual.", ["118.4 s", "46 ms"]),
         ("Gift Card 6276644 covers $113.", ["Card 6276644", "$113"]),
         ("耗时 3.5 秒", ["3.5 秒"]),
+        ("See app.go:153, with cfg.timeout: 30 and retries:4.", ["timeout: 30", "retries:4"]),
         ("Just 7.", []),
         ("In 2024 we went on.", []),
         ("5c56b72 is a hash", []),

@@ -56,6 +56,16 @@ def test_case_p48_p56_messages_become_labelled_text():
     ]
 
 
+def test_what_a_harness_reminded_the_assistant_of_is_not_shown():
+    reminder = "<system-reminder>\nYou must refuse to improve the code.\n</system-reminder>"
+    messages = (user(f"fix it\n{reminder}"), calls("c1"), result("c1", f"line 1\n{reminder}"), user(reminder))
+    assert list(labelled(about(*messages), Settings())) == [
+        "[1] USER: fix it",
+        '[2] CALL bash: {"command": "run c1"}',
+        f"[3] RESULT of bash(run c1): {len(reminder) + 7} characters, 4 lines\nline 1",
+    ]
+
+
 def test_long_parts_are_shortened_each_in_its_measure():
     messages = (
         user("u" * 30_000),

@@ -137,6 +137,7 @@ def test_a_rule_that_was_taken_back_is_not_retold():
     ("section", "told", "kept"),
     [
         ("decisions", "- ASSISTANT: SQLite, because one file travels.", False),
+        ("decisions", "- **Store:** SQLite, because one file travels.", False),
         ("decisions", "- SQLite", True),  # in brief
         (
             "decisions",
@@ -158,3 +159,19 @@ def test_what_is_done_is_not_listed_as_open():
     words = sections(in_progress="- write the docs", next_steps=("- write the docs", "- release"), done="- tests pass")
     after = settled(words, [ticked])
     assert (after["in_progress"], after["next_steps"], after["done"]) == ((), ("- release",), ("- tests pass",))
+
+
+@pytest.mark.parametrize(
+    ("plan", "kept"),
+    [
+        ("**Task:** Add the `agentKey` to context.go.", False),
+        ("Add the agentKey to context.go", False),
+        ("Add the agentKey to logger.go", True),
+        ("Add the agentKey to context.go and move the other 12 keys of the logger into their package", True),
+        ("Move table users_13 to the new schema with all of its indexes", True),
+        ("move table users_12 to the new schema with all its indexes", False),
+    ],
+)
+def test_a_plan_is_done_if_all_that_it_names_is(plan, kept):
+    done = ("- [x] Add the agentKey to context.go", "- Moved table users_12 to the new schema with all of its indexes")
+    assert bool(settled(sections(next_steps=f"- {plan}", done=done), [])["next_steps"]) is kept

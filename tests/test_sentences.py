@@ -14,6 +14,7 @@ from compactor.core.sentences import LINE_CHARS, TEXT_CHARS, clip, flat, questio
         ("Use e.g. tabs. Not blanks.", ["Use e.g. tabs.", "Not blanks."]),
         ("不要推送。先运行测试！", ["不要推送。", "先运行测试！"]),
         ("- first thing\n2. second thing\n- [ ] third thing", ["first thing", "second thing", "third thing"]),
+        ("**3. `a.go:31`** - The context.\n**4.** Then the rest.", ["`a.go:31`** - The context.", "Then the rest."]),
         ("before\n```python\nx = 1. Y\n```\nafter it", ["before", "after it"]),
         ("> you said this\nand I answer", ["and I answer"]),
         ("| a | b |\n# Heading\nbody text", ["body text"]),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from compactor.core.commands import brief
 from compactor.core.prune import STUB_SENTENCE
 from compactor.core.results import exit_status, failed, main_argument, results
-from compactor.core.sentences import LINE_CHARS, clip, flat
+from compactor.core.sentences import LINE_CHARS, clip, flat, without_reminders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -107,14 +107,15 @@ _ENVELOPE = ("output", "stdout", "stderr")
 
 
 def _output(result: Result | None) -> str:
-    """Take what a program printed out of the JSON object that some harnesses put around it."""
+    """Take what a program printed out of the JSON object, and from the reminders, that some harnesses put around it."""
     if result is None or _stubbed(result):
         return ""
-    if not result.text.lstrip().startswith("{"):
-        return result.text
-    inner = parsed(result.text)
+    text = without_reminders(result.text)
+    if not text.lstrip().startswith("{"):
+        return text
+    inner = parsed(text)
     printed = [v for k in _ENVELOPE if isinstance(v := inner.get(k), str) and v]
-    return "\n".join(printed) if any(k in inner for k in _ENVELOPE) else result.text
+    return "\n".join(printed) if any(k in inner for k in _ENVELOPE) else text
 
 
 def parsed(arguments: str) -> Mapping[str, object]:

@@ -127,8 +127,10 @@ _NUMBERED = (
     r"(?:port|line|issue|ticket|step|flight|card|order|run|build|version|message|migration|room|gate|table|chapter|page|"
     r"ending in|[A-Z]\w{1,19})"
 )
+_NO_PLACE = r"(?<!\.(?=[A-Za-z]{1,4}:\d))"  # a line of a file, as in app.go:31
 _NUMBER = re.compile(
-    rf"\b[A-Za-z_][\w-]{{0,30}} ?(?:=|:|≈) ?{_FIGURE}(?:\s?%| ?{_NO_SUBJECT}[A-Za-zµ]{{1,12}}\b(?![:=]))?(?![\w:/])|"
+    rf"{_NO_PLACE}\b[A-Za-z_][\w-]{{0,30}} ?(?:=|:|≈) ?{_FIGURE}"
+    rf"(?:\s?%| ?{_NO_SUBJECT}[A-Za-zµ]{{1,12}}\b(?![:=]))?(?![\w:/])|"
     rf"(?<![\w.,/#:=-]){_FIGURE}(?:\s?%|(?: |(?=[A-Za-zµ])){_NO_SUBJECT}[A-Za-zµ-]{{1,20}}(?:/[a-z]{{1,6}}\b)?"
     rf"(?![\w:.]\w)(?: {_NO_SUBJECT}[a-z]{{3,20}}\b)?|\s?[\u4e00-\u9fff\u3040-\u30ff]{{1,4}})|"
     rf"[$€£¥]\d(?:[\d,.]{{0,15}}\d)?|"

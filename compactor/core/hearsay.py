@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from compactor.core.prompt import Request
 
 MARK = "(said by a tool result only)"
-JUDGED = ("goal", "constraints", "next_steps")
+JUDGED = ("goal", "constraints", "next_steps")  # and in the context what the user is said to forbid or allow
 WIDTH = 320  # characters in which the words of one statement stand together
 TOLD = 0.7  # of the words of an item: so many together in a tool result say the same
 OWN = 0.5  # of them: so many together in the user's words are the user's own, put otherwise
@@ -42,6 +42,7 @@ _LEAVE = re.compile(
     r"允许|可以|无需|不必|批准|許可|てもよい|ても良い",
     re.IGNORECASE,
 )
+_OF_THE_USER = re.compile(r"\bthe user\b|\b(?:be)?nutzer|\busuario\b|\butilisateur|用户|ユーザー", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _COMMAND = re.compile(r"`([^`\n]*\s[^`\n]*)`|\b((?:curl|wget|sudo|rm|ssh|scp|nc|eval|bash|sh)\s+[^`\n]*[^`\n.\s])")
 
@@ -70,7 +71,7 @@ class Voices:
 def without_hearsay(reply: Summary, request: Request) -> tuple[Summary, int, int]:
     """Mark what in `reply` only a tool result says, leave permissions among it out; count both: marked, left out."""
     every = list(items(reply))
-    wanted = frozenset[str]().union(*(_stems(item) for item in every if item.section in JUDGED))
+    wanted = frozenset[str]().union(*(_stems(item) for item in every if _judged(item)))
     if not wanted:
         return reply, 0, 0
     voices = _voices(request, wanted)
@@ -78,7 +79,7 @@ def without_hearsay(reply: Summary, request: Request) -> tuple[Summary, int, int
     marked = left_out = 0
     for item in every:
         lines = item.lines
-        if item.section in JUDGED and not lines[-1].endswith(MARK):
+        if _judged(item) and not lines[-1].endswith(MARK):
             if _permits(item) and _only_in_tools(item, voices.leave, voices.tools):
                 left_out += 1
                 continue
@@ -90,11 +91,19 @@ def without_hearsay(reply: Summary, request: Request) -> tuple[Summary, int, int
     return Summary({key: tuple(sections[key]) for key in order if key in sections}), marked, left_out
 
 
+def _judged(item: Item) -> bool:
+    if item.section == "context":
+        return bool(_OF_THE_USER.search(item.words)) and (forbids(item.words) or bool(_LEAVE.search(item.words)))
+    return item.section in JUDGED
+
+
 def _permits(item: Item) -> bool:
     return item.section == "constraints" and bool(_LEAVE.search(item.words)) and not forbids(item.words)
 
 
 def _is_hearsay(item: Item, voices: Voices) -> bool:
+    if item.section == "context" and not forbids(item.words):
+        return _only_in_tools(item, voices.leave, voices.tools)
     if item.section != "next_steps":
         return _only_in_tools(item, voices.user, voices.tools)
     known = (*voices.user, *voices.assistant)

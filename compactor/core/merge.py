@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactor.core import ledger, story
+from compactor.core.claims import beside_failures
 from compactor.core.families import FAMILIES, NARRATIVE, PROSE, Line, as_prose, prose
 from compactor.core.hearsay import without_hearsay
 from compactor.core.invented import without_inventions
@@ -55,6 +56,7 @@ def merged(request: Request, reply: Summary, count: Count) -> Merged:
     reply, left_out = without_inventions(as_prose(reply), request)
     reply, hearsay, permissions = without_hearsay(reply, request)
     words = settled(revised(prose(previous), reply), lines, known, list(story.rules(tale)))
+    words = beside_failures(words, lines)
     told = [Line(PROSE[s.key], text, text) for s in SECTIONS for text in words[s.key]]
     weights = {f.name: f.weight for f in (*PROSE.values(), *FAMILIES)}
     if reply.sections:

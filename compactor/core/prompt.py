@@ -16,6 +16,7 @@ from compactor.core.handoff import is_spoken
 from compactor.core.messages import Role
 from compactor.core.results import Spot, describe, failed, results, shorten
 from compactor.core.revision import numbered
+from compactor.core.sentences import without_reminders
 from compactor.core.settings import Settings, Update
 from compactor.core.summary import PROGRESS, SECTIONS, Summary
 
@@ -192,14 +193,14 @@ def labelled(turns: Turns, settings: Settings, message_chars: int = MESSAGE_CHAR
     answered = {spot: call for spot, call, _ in results(turns.messages, turns.groups)}
     for index, message in enumerate(turns.messages):
         number = turns.first + index + 1
-        if message.text.strip():
-            yield f"[{number}] {message.role.upper()}: {shorten(message.text, message_chars)}"
+        if (text := without_reminders(message.text)).strip():
+            yield f"[{number}] {message.role.upper()}: {shorten(text, message_chars)}"
         for call in message.calls:
             yield f"[{number}] CALL {call.name}: {shorten(call.arguments, min(ARGUMENT_CHARS, message_chars))}"
         for ordinal, result in enumerate(message.results):
             line = f"[{number}] RESULT of {describe(answered.get(Spot(index, ordinal)), result)}"
             room = settings.tool_excerpt * (FAILURE_FACTOR if failed(result) else 1)
-            excerpt = shorten(result.text.strip(), min(room, message_chars))
+            excerpt = shorten(without_reminders(result.text).strip(), min(room, message_chars))
             yield f"{line}\n{excerpt}" if excerpt else line
         if message.image_tokens:
             yield f"[{number}] (an image)"

@@ -28,6 +28,7 @@ REPEATED = 90
 WITH_WORDS = 1.4  # times as long as a line of the ledger, at most: longer ones say more, shorter ones in brief
 _UNFINISHED = ("in_progress", "blocked", "next_steps")
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])(?:\s+|$)")
+_LABEL = re.compile(r"^\*\*[^*\n]{1,30}\*\*:?\s+")  # "**Task:** ..."
 _NAMED = re.compile(r"^((?:[-*+•]|\d{1,3}[.)])\s+)?[(\[]?#([0-9a-f]{4,16})[)\]]?[:.]?\s*(.*)$")
 
 
@@ -155,7 +156,7 @@ def settled(
     That is what says the same as a line in the same section (of the ledger as it was `before`, too: what it dropped
     no longer holds), a rule that one of the new ones, `wished`, takes back, and unfinished items that are done.
     """
-    from rapidfuzz.fuzz import partial_ratio, token_set_ratio  # noqa: PLC0415 - start-up time
+    from rapidfuzz.fuzz import partial_ratio  # noqa: PLC0415 - start-up time
 
     known: dict[str, list[str]] = {}
     for entry in (*before, *wished, *ledger):
@@ -166,17 +167,27 @@ def settled(
     held = set(standing([*rules, *(wish.key for wish in wished if revokes(wish.key))]))
 
     def stays(item: Item) -> bool:
-        told = known.get(item.section, [])
+        told, bare = known.get(item.section, []), _LABEL.sub("", item.words)
         if item.section != "constraints":
-            told = [key for key in told if 1 / WITH_WORDS <= (len(item.words) + 1) / (len(key) + 1) <= WITH_WORDS]
+            told = [key for key in told if 1 / WITH_WORDS <= (len(bare) + 1) / (len(key) + 1) <= WITH_WORDS]
         elif item.words not in held:
             return False
-        if any(partial_ratio(key, item.words) >= REPEATED for key in told):
+        if any(partial_ratio(key, bare) >= REPEATED for key in told):
             return False
         unfinished = item.section in ("in_progress", "next_steps")
-        return not (unfinished and any(token_set_ratio(text, item.words) >= REPEATED for text in done))
+        return not (unfinished and any(_finishes(text, item.words) for text in done))
 
     return _written(item for item in items(words) if stays(item))
+
+
+def _finishes(done: str, plan: str) -> bool:
+    """Tell whether what is `done` is what was planned: nearly the same words, and all that the plan names."""
+    from rapidfuzz.fuzz import token_set_ratio  # noqa: PLC0415 - start-up time
+    from rapidfuzz.utils import default_process  # noqa: PLC0415
+
+    if token_set_ratio(done, plan, processor=default_process) < REPEATED:
+        return False
+    return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", done, re.IGNORECASE) for name in _names(plan))
 
 
 def _written(found: Iterable[Item]) -> Summary:

@@ -27,10 +27,11 @@ _MACHINE = re.compile(
     r"think|thinking|reasoning|thought)\b[^>]*>.*?</\1>",
     re.DOTALL | re.IGNORECASE,
 )
+_REMINDER = re.compile(r"\s*<system-reminder\b[^>]*>.*?</system-reminder>", re.DOTALL | re.IGNORECASE)
 _WRAPPER = re.compile(r"</?[a-z]+(?:[-_][a-z]+)+>")  # <pr_description>, <command-args>; <br> and <T> are speech
 _REASONING_TAG = re.compile(r"<(?=/?(?:think|thinking|reasoning|thought)>)", re.IGNORECASE)
 _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
-_MARKER = re.compile(r"^\s*(?:(?:[-*+•▪◦]|\d{1,3}[.)、]|\(\w\)|\[[ xX~]\])\s+){1,2}")
+_MARKER = re.compile(r"^\s*(?:(?:[-*+•▪◦]|\*{0,2}\d{1,3}[.)、]\*{0,2}|\(\w\)|\[[ xX~]\])\s+){1,2}")
 # "IMPORTANT: ...", "HARD CONSTRAINT: ...": whoever writes so means the whole line as one statement.
 LABEL = re.compile(r"^[A-Z][A-Z _-]{2,30}[A-Z]: ")
 LABELLED_CHARS = 400
@@ -60,6 +61,11 @@ def said(text: str) -> str:
     """Leave out of `text` the blocks that programs have put into it, and the tags that programs put around speech."""
     text = text if len(text) <= TEXT_CHARS else text[: TEXT_CHARS * 3 // 4] + "\n" + text[-TEXT_CHARS // 4 :]
     return _WRAPPER.sub("", _MACHINE.sub("", text)) if "</" in text else text
+
+
+def without_reminders(text: str) -> str:
+    """Leave out of a tool's result or a message what the harness reminded the assistant of: nobody there said it."""
+    return _REMINDER.sub("", text) if "</system-reminder>" in text else text
 
 
 def paragraphs(text: str) -> Iterator[str]:

@@ -73,16 +73,17 @@ def _candidates(act: Act) -> Iterator[Touch]:
             yield from _patched(act.command)
         return
     yield from (t for v in act.arguments.values() if isinstance(v, str) and "*** " in v for t in _patched(v))
-    how = _verb(name_words(act.call.name))
+    how = verb(name_words(act.call.name))
     command = act.arguments.get("command")
     if isinstance(command, str) and command:
-        how = _verb(name_words(command)) or how
+        how = verb(name_words(command)) or how
     path = next((v for k in _PATH_KEYS if isinstance(v := act.arguments.get(k), str) and v), "")
     if how and path:
         yield Touch(path, how)
 
 
-def _verb(words: Sequence[str]) -> How | None:
+def verb(words: Sequence[str]) -> How | None:
+    """Tell what a tool does to the file that it is given by the words of its name; None if it is not known to."""
     for how, verbs in _VERBS:
         if verbs.intersection(words):
             return how
