@@ -51,7 +51,7 @@ wheel-test: $(VENV)/ready ## install the built wheel in a new environment and co
 
 # Of conpact the constraints and the instance builder are used, so what its data set needs is not installed.
 .PHONY: quality
-quality: $(VENV)/ready ## measure what survives compaction (offline, two minutes)
+quality: $(VENV)/ready ## measure what survives compaction (offline, three minutes)
 	@$(BIN)/python $(PIP_INSTALL) --no-deps conpact==0.1.0
 	@$(BIN)/python -m tests.quality
 

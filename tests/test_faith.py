@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from compactor.core.faith import doubt, language
-from compactor.core.revision import numbered
+from compactor.core.faith import doubt, echoes, language
+from compactor.core.revision import identified, numbered
 from compactor.summarizers import Reply, summarise
 from tests.making import COUNT, says, sections, user
 from tests.standin import between
@@ -105,3 +105,33 @@ def test_an_echo_is_known_in_a_reply_that_is_no_summary(text, fault, notes_again
     summary, _ = asyncio.run(summarise(script, request, COUNT, str))
     assert summary == BETTER
     assert ("mend the parser" in script.requests[1].user) is notes_again
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_echo"),
+    [
+        (sections(context='- grep gave "LEVEL    = 1"'), True),
+        (sections(context='- Grep gave \\"LEVEL = 1\\"'), True),
+        (sections(context='- grep gave "LEVEL = 2"'), False),
+        (sections(goal="- mend the parser", obsolete="- The earlier notes are no longer relevant."), True),
+        (sections(obsolete="- (#{mark}) the parser is gone"), False),
+        (sections(obsolete="- (#{mark})"), True),  # without a reason
+        (sections(done="- (#{mark}) mend the parser"), False),
+        (sections(done="- (#{mark})"), False),
+        (sections(), False),
+    ],
+)
+def test_an_echo_changes_nothing_of_the_notes(reply, is_echo):
+    notes = sections(goal="- mend the parser", context='- grep gave "LEVEL = 1"')
+    mark = next(iter(identified(notes)))
+    marked = {key: [line.replace("{mark}", mark) for line in lines] for key, lines in reply.sections.items()}
+    request = asked(user("Now the writer."), previous=notes)
+    assert echoes(sections(**marked), request) is is_echo
+
+
+@pytest.mark.parametrize(("previous", "calls"), [(None, 2), (NOTES, 1)])
+def test_an_update_need_not_have_the_headings_under_which_nothing_changed(previous, calls):
+    brief = "\n".join(f"## {name}\n- the writer" for name in ("Goal", "Done", "In Progress", "Blocked", "Next Steps"))
+    script = Script(Reply(brief), BETTER)
+    asyncio.run(summarise(script, prompted(user("Now the writer."), previous=previous), COUNT, str))
+    assert len(script.requests) == calls

@@ -8,7 +8,7 @@ from compaction_kit.corpus import build_random_session
 from compaction_kit.session import Turn
 
 from compactor.core.settings import Settings, Trigger
-from tests.quality import arms, drift, kit, languages, real, rules, talk
+from tests.quality import arms, drift, excerpts, kit, languages, real, rules, talk
 from tests.quality.phrases import LANGUAGES
 from tests.quality.probes import FAMILIES, claude_code, frozen, plain, there
 from tests.quality.seeds import REPORTING, TUNING, Seeds
@@ -243,3 +243,11 @@ def test_a_forced_run_of_an_arm_is_a_run_with_a_summary():
     assert arms.compact(row, Settings(context_window=8_000, trigger_mode=Trigger.FORCE)).handoff
     assert len(arms.whole(row, 4_000).text) <= 4_000
     assert len(arms.tail_only(row, 4_000)) == 4_000
+
+
+@SHARED
+def test_more_of_each_result_shows_a_summarizer_more():
+    (few, nothing), (more, some) = (excerpts.measure(TUNING, n) for n in (0, excerpts.DEFAULT))
+    assert few < more
+    assert nothing["error"].hits < some["error"].hits
+    assert some["rule"].hits == some["rule"].of > 0

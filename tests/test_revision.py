@@ -175,3 +175,18 @@ def test_what_is_done_is_not_listed_as_open():
 def test_a_plan_is_done_if_all_that_it_names_is(plan, kept):
     done = ("- [x] Add the agentKey to context.go", "- Moved table users_12 to the new schema with all of its indexes")
     assert bool(settled(sections(next_steps=f"- {plan}", done=done), [])["next_steps"]) is kept
+
+
+@pytest.mark.parametrize("section", ["in_progress", "blocked", "next_steps"])
+@pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        (("- **Task:** Write the docs", "  - **Files:** `docs/a.md`", "  - **Size:** 1,929 characters"), False),
+        (("- Write the docs", "  - of the writer"), True),  # another thing
+        (("- Write the docs: the disk is full",), True),
+        (("- Write the docs and translate them",), True),
+        (("- **Task:** Write the docs of b.py", "  - **Files:** `docs/b.md`"), True),
+    ],
+)
+def test_what_is_ticked_off_is_open_no_more_whatever_details_stand_under_it(section, lines, kept):
+    assert bool(settled(sections(**{section: lines}), [line("ticked", "[x] write the docs")])[section]) is kept

@@ -10,13 +10,15 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from compactor.core.families import prose
 from compactor.core.handoff import is_spoken
 from compactor.core.messages import Role
-from compactor.core.revision import items
+from compactor.core.revision import items, revised
 from compactor.core.sentences import said
 
 if TYPE_CHECKING:
     from compactor.core.prompt import Request
+    from compactor.core.revision import Item
     from compactor.core.summary import Summary
 
 # Letters of one script that decide; below it a text is code, names and figures.
@@ -55,16 +57,20 @@ def doubt(reply: Summary, request: Request) -> str:
 
 
 def echoes(reply: Summary, request: Request) -> bool:
-    """Tell whether everything in `reply` stood in the earlier notes, although something was said or done since."""
+    """Tell whether `reply` changes nothing of the earlier notes, although something was said or done since.
+
+    Blanks, signs and letter case aside: models copy them badly. What is obsolete has to be named by its mark.
+    """
     if request.previous is None or not any(m.calls or is_spoken(m) for m in request.turns.messages):
         return False
-    told = [_unmarked(item.words) for item in items(reply)]
-    known = {item.words.casefold() for item in items(request.previous)}
-    return bool(told) and all(words in known for words in told)
+    notes = prose(request.previous)
+    before, after = ({(item.section, _bare(item)) for item in items(s)} for s in (notes, revised(notes, reply)))
+    known = {_bare(item) for item in items(request.previous)}
+    return bool(reply.sections) and before <= after and all(words in known for _, words in after)
 
 
-def _unmarked(words: str) -> str:
-    return re.sub(r"^[(\[]?#[0-9a-f]{4,16}[)\]]?[:.]?\s*", "", words).casefold()
+def _bare(item: Item) -> str:
+    return re.sub(r"[\W_]+", "", item.words).casefold()
 
 
 def language(text: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactor.core.summary import OBSOLETE, SECTIONS, Summary
-from compactor.core.wishes import revokes, standing
+from compactor.core.wishes import revokes, standing, subject_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ALIKE = 88
 # A rule of the user, or a finished item, that another line repeats with words around it.
 REPEATED = 90
+COVERED = 0.9  # of the words of a plan: those that tell what it is about
 WITH_WORDS = 1.4  # times as long as a line of the ledger, at most: longer ones say more, shorter ones in brief
 _UNFINISHED = ("in_progress", "blocked", "next_steps")
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])(?:\s+|$)")
@@ -43,6 +44,12 @@ class Item:
     def words(self) -> str:
         """Give what it says, without its bullet."""
         return " ".join(_BULLET.sub("", line.strip()) for line in self.lines)
+
+    @property
+    def title(self) -> str:
+        """Give what it is about, without bullet and label: its first line, if the others are labelled details of it."""
+        first, *details = (_BULLET.sub("", line.strip()) for line in self.lines)
+        return _LABEL.sub("", first if all(map(_LABEL.match, details)) else self.words)
 
     @property
     def digest(self) -> str:
@@ -154,15 +161,16 @@ def settled(
     """Leave out of the prose what the ledger says as well or knows better.
 
     That is what says the same as a line in the same section (of the ledger as it was `before`, too: what it dropped
-    no longer holds), a rule that one of the new ones, `wished`, takes back, and unfinished items that are done.
+    no longer holds), a rule that one of the new ones, `wished`, takes back, and unfinished items that are done: those
+    whose title is ticked off on the todo list, and plans that a finished item tells of in all that they name.
     """
     from rapidfuzz.fuzz import partial_ratio  # noqa: PLC0415 - start-up time
 
     known: dict[str, list[str]] = {}
     for entry in (*before, *wished, *ledger):
         known.setdefault(entry.family.section, []).append(entry.key.strip('"'))
-    done = [entry.key for entry in ledger if entry.family.name == "ticked"]
-    done += [item.words for item in items(words) if item.section == "done"]
+    ticked = [entry.key for entry in ledger if entry.family.name == "ticked"]
+    done = [*ticked, *(item.words for item in items(words) if item.section == "done")]
     rules = [item.words for item in items(words) if item.section == "constraints"]
     held = set(standing([*rules, *(wish.key for wish in wished if revokes(wish.key))]))
 
@@ -174,18 +182,26 @@ def settled(
             return False
         if any(partial_ratio(key, bare) >= REPEATED for key in told):
             return False
-        unfinished = item.section in ("in_progress", "next_steps")
-        return not (unfinished and any(_finishes(text, item.words) for text in done))
+        if item.section in _UNFINISHED and any(_is(text, item.title) for text in ticked):
+            return False
+        planned = item.section in ("in_progress", "next_steps")
+        return not (planned and any(_finishes(text, bare) for text in done))
 
     return _written(item for item in items(words) if stays(item))
 
 
-def _finishes(done: str, plan: str) -> bool:
-    """Tell whether what is `done` is what was planned: nearly the same words, and all that the plan names."""
-    from rapidfuzz.fuzz import token_set_ratio  # noqa: PLC0415 - start-up time
+def _is(done: str, title: str) -> bool:
+    """Tell whether a title is that of an entry of the todo list."""
+    from rapidfuzz.fuzz import token_sort_ratio  # noqa: PLC0415 - start-up time
     from rapidfuzz.utils import default_process  # noqa: PLC0415
 
-    if token_set_ratio(done, plan, processor=default_process) < REPEATED:
+    return _names(title) <= _names(done) and token_sort_ratio(done, title, processor=default_process) >= REPEATED
+
+
+def _finishes(done: str, plan: str) -> bool:
+    """Tell whether what is `done` is all that was planned: nearly every word of the plan, and all that it names."""
+    words = subject_words(plan)
+    if not words or len(words & subject_words(done)) < COVERED * len(words):
         return False
     return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", done, re.IGNORECASE) for name in _names(plan))
 

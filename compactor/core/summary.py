@@ -205,14 +205,14 @@ def oversize(size: int, ceiling: int) -> str:
     return f"the reply has {size:,} tokens where {ceiling:,} are allowed" if size > ceiling else ""
 
 
-def whole(text: str) -> Summary | str:
-    """Accept a reply as a summary of any length, or say in one sentence why it is none."""
+def whole(text: str, headings: int = len(SECTIONS)) -> Summary | str:
+    """Accept a reply with so many headings as a summary of any length, or say in one sentence why it is none."""
     if not text.strip():
         return "the reply is empty"
     summary, missing = parse(text)
     if missing and _REFUSAL.match(text):
         return f"the reply is a refusal: {text.strip()[:80]!r}"
-    if missing:
+    if len(SECTIONS) - len(missing) < headings:
         return f"the reply lacks the heading{'s'[: len(missing) > 1]} {', '.join(missing)}"
     return _empty(summary) or summary
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from compactor.core.faith import doubt, echoes
 from compactor.core.prompt import Request, afresh, repaired, shortened
-from compactor.core.summary import Summary, fit, oversize, parse, render, strip_reasoning, whole
+from compactor.core.summary import SECTIONS, Summary, fit, oversize, parse, render, strip_reasoning, whole
 from compactor.errors import PromptTooLong, SummaryError
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # today's models count at least two thirds of what o200k_base counts.
 CUT_SHARE = 0.6
 LEAST_CUT = 3_000  # tokens of a prompt; every model takes as many
+OF_AN_UPDATE = (
+    len(SECTIONS) // 2
+)  # headings that tell notes from a chat reply; what an update leaves out stays as it was
 DRAFT_FACTOR = 4  # a reply of more than so many times its ceiling is no draft to be shortened
 
 
@@ -145,7 +148,7 @@ def _read(reply: Reply, request: Request, count: Count, mask: Callable[[str], st
     text = mask(strip_reasoning(reply.text))
     unbroken = text.rpartition("\n")[0] if reply.fault else text
     echo = echoes(parse(unbroken)[0], request)
-    verdict = mask(reply.fault) or whole(text)
+    verdict = mask(reply.fault) or whole(text, len(SECTIONS) if request.previous is None else OF_AN_UPDATE)
     if isinstance(verdict, str):
         return _Read(None, 0, verdict, echo)
     size = count(render(verdict))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
-from tests.quality import arms, drift, kit, languages, real, rules
+from tests.quality import arms, drift, excerpts, kit, languages, real, rules
 from tests.quality.seeds import FIRST_REPORTED, REPORTING, TUNING, Seeds
 from tests.quality.tables import as_json, as_text
 
-PARTS = {"a": real, "b": kit, "c": rules, "d": drift, "e": languages}
+PARTS = {"a": real, "b": kit, "c": rules, "d": drift, "e": languages, "f": excerpts}
 
 
 def chosen():
@@ -26,18 +28,24 @@ def chosen():
     return options.parse_args()
 
 
+def measured(part, seeds, given):
+    """The tables of a part, and the seconds that they took."""
+    models = [(f"{given.model} + ledger", arms.endpoint(given.base_url, given.model))] if given.base_url else []
+    start = time.perf_counter()
+    tables = PARTS[part].table(seeds, models) if part == "a" else PARTS[part].table(seeds)
+    return tables, time.perf_counter() - start
+
+
 def main():
-    """Print the parts that are named, or all."""
+    """Print the parts that are named, or all; they are measured side by side."""
     given = chosen()
     seeds = Seeds((given.seed,)) if given.seed is not None else TUNING if given.tune else REPORTING
-    models = [(f"{given.model} + ledger", arms.endpoint(given.base_url, given.model))] if given.base_url else []
-    found = []
-    for part in given.part or PARTS:
-        start = time.perf_counter()
-        tables = PARTS[part].table(seeds, models) if part == "a" else PARTS[part].table(seeds)
-        found += tables
-        print("\n\n".join(map(as_text, tables)))
-        print(f"(part {part}, seeds {seeds.numbers}, {time.perf_counter() - start:.0f} s)\n", flush=True)
+    parts, found = given.part or [*PARTS], []
+    with ProcessPoolExecutor() as pool:
+        for part, (tables, seconds) in zip(parts, pool.map(measured, parts, repeat(seeds), repeat(given)), strict=True):
+            found += tables
+            print("\n\n".join(map(as_text, tables)))
+            print(f"(part {part}, seeds {seeds.numbers}, {seconds:.0f} s)\n", flush=True)
     if given.json:
         content = {"seeds": seeds.numbers, "tables": [as_json(one) for one in found]}
         given.json.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
