@@ -41,6 +41,11 @@ LINES = {
 }
 
 
+def test_an_error_that_something_answered_is_told_by_its_own_words():
+    text = '- Error, go test succeeded later: "a_test.go:7: bad" [8]'
+    assert (read_line("context", text).family.name, read_line("context", text).key) == ("error", '"a_test.go:7: bad"')
+
+
 def test_every_family_has_an_example():
     assert list(LINES) == [f.name for f in FAMILIES]
 

@@ -65,6 +65,45 @@ GEMINI = """<state_snapshot>
 </state_snapshot>"""
 
 
+OPENHANDS = """USER_CONTEXT: Mend the pump
+
+TASK_TRACKING:
+COMPLETED:
+- Sealed the valve
+
+PENDING:
+- Paint it
+
+CURRENT_STATE:
+- Drying
+
+CODE_STATE:
+- pump.py: closes the valve first
+
+TESTS: 3 passed
+
+CHANGES: pump.py closes the valve
+
+DEPS:
+- None
+
+VERSION_CONTROL_STATUS:
+- Branch: mend-pump"""
+
+
+def test_the_labels_of_openhands():
+    summary = foreign_summary(OPENHANDS)
+    assert summary["goal"] == ("Mend the pump",)
+    assert summary["done"] == ("- Sealed the valve", "pump.py closes the valve")
+    assert summary["next_steps"] == ("- Paint it",)
+    assert summary["in_progress"] == ("- Drying",)
+    assert summary["files"] == ("- pump.py: closes the valve first",)
+    assert summary["context"] == (
+        "Tests:", "3 passed", "Deps:", "- None", "Version control status:", "- Branch: mend-pump",
+    )  # fmt: skip
+    assert foreign_summary("Completed: all\nPending: none").sections.keys() == {"context"}
+
+
 def test_the_nine_headings_of_claude_code():
     summary = read(CLAUDE_CODE).summary
     assert summary["goal"] == ("Mend the pump and say what it cost.", '- "mend the pump"')
@@ -94,7 +133,7 @@ def test_free_text_is_context():
     }
 
 
-@given(st.lists(st.sampled_from(CLAUDE_CODE.splitlines() + GEMINI.splitlines()), max_size=30).map("\n".join))
+@given(st.lists(st.sampled_from("\n".join((CLAUDE_CODE, GEMINI, OPENHANDS)).splitlines()), max_size=30).map("\n".join))
 def test_no_word_of_a_summary_is_lost(text):
     kept = "\n".join(line for lines in foreign_summary(text).sections.values() for line in lines).lower()
     told = re.findall(r"pump|valve|leak|paint|drying|sealed|cost|debounce", text.lower())

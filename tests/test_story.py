@@ -85,7 +85,7 @@ def test_assertions_of_the_assistant(sentence, line):
     assert texts(assertions, says(sentence)) == [line]
 
 
-@pytest.mark.parametrize("text", ["Let me look.", "Shall I go on?", "Here it is:", "You're welcome!"])
+@pytest.mark.parametrize("text", ["Let me look.", "Shall I go on?", "Here it is:", "You're welcome!", "Done."])
 def test_announcements_questions_and_courtesies_are_no_assertions(text):
     assert texts(assertions, says(text)) == []
 

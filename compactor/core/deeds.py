@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from compactor.core import facts
 from compactor.core.acts import Act, arguments_shown, changes_something, name_words, spoken_lines
 from compactor.core.commands import kind, only_looks
+from compactor.core.cures import cures, prints_failures
 from compactor.core.families import Line, line
 from compactor.core.messages import Role
 from compactor.core.room import SEPARATOR
@@ -21,8 +22,9 @@ from compactor.core.todos import Status, Todo, checkboxes, todo
 from compactor.core.touches import How
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from compactor.core.cures import Cures
     from compactor.core.story import Story
 
 RESULT_CHARS = 200  # of the first line of what a change gave back: its new id, or what is wrong
@@ -30,6 +32,8 @@ ANSWER_CHARS = 400  # of what a question to a tool gave back; a record of a data
 PARTS = 12  # facts in one line that lists several
 ERRORS = 40
 ERRORS_OF_ONE_RESULT = 3
+SORT_CHARS = 60
+RUNS = frozenset(("command", "tested", "failed"))  # families that tell of one run of something
 WORKED_AROUND = 60  # acts after which a failure that nobody came back to is not what holds up the work
 _LISTS = frozenset(("todo", "todos", "task", "tasks", "plan"))  # what these calls say stands in the todo list
 
@@ -104,24 +108,14 @@ _FINDS_NOTHING = re.compile(r"^(?:grep|rg|egrep|diff|test|\[|which|git diff|find
 
 def failures(tale: Story) -> Iterator[Line]:
     """Yield what failed of late and was not done successfully afterwards."""
-    everything = (*tale.acts, *tale.later)
-    cured = successes(everything)
-    green = max((a.number for a in everything if not a.failed and facts.verdict(a.output)), default=0)
+    answered = cures((*tale.acts, *tale.later))
     for act in tale.acts[-WORKED_AROUND:]:
-        sort = kind(act.subject)
-        if not act.failed or _FINDS_NOTHING.match(sort) or cured.get(sort, 0) > act.number:
-            continue
-        if green > act.number and facts.verdict(act.output):  # one way of running the checks for another
+        if not act.failed or _FINDS_NOTHING.match(kind(act.subject)) or answered.of(act):
             continue
         why = facts.error_lines(act.output, 1) or tuple(spoken_lines(act))
         reason = f': "{clip(why[-1], facts.ERROR_CHARS)}"' if why else ""
         status = f" -> {act.outcome}" if act.outcome.startswith("exit") else ""
         yield line("failed", f"Failed: {act.subject}{status}{reason} [{act.number}]")
-
-
-def successes(done: Iterable[Act]) -> dict[str, int]:
-    """Give for each sort of work the number of the message in which it last succeeded."""
-    return {kind(a.subject): a.number for a in done if a.result is not None and not a.failed}
 
 
 def files(tale: Story) -> Iterator[Line]:
@@ -145,17 +139,36 @@ def file_line(path: str, counts: Mapping[How, int], number: int) -> Line:
 
 
 def errors(tale: Story) -> Iterator[Line]:
-    """Yield the last error lines of failed calls and of commands, each once."""
-    found: dict[str, tuple[int, str]] = {}
+    """Yield the last error lines of failed calls and of commands, each once, with what succeeded after them."""
+    answered = cures((*tale.acts, *tale.later))
+    found: dict[str, Act] = {}
     for act in tale.acts:
         if not (act.failed or (act.command and not only_looks(act.command))):
             continue
         for text in facts.error_lines(act.output, ERRORS_OF_ONE_RESULT):
             found.pop(text, None)
-            found[text] = (act.number, facts.error_place(act.output))
-    for text, (number, place) in list(found.items())[-ERRORS:]:
+            found[text] = act
+    for text, act in list(found.items())[-ERRORS:]:
+        place = facts.error_place(act.output)
         told = f"{place}: {text}" if place else text
-        yield line("error", f'Error: "{told}" [{number}]', (text,))
+        yield error_line(f'"{told}" [{act.number}]', answered.of(act), (text,))
+
+
+def error_line(told: str, answered: str = "", parts: tuple[str, ...] = ()) -> Line:
+    """Write an error as a line; `answered` is the sort of work that succeeded later."""
+    return line("error", f"Error{f', {clip(answered, SORT_CHARS)} succeeded later' if answered else ''}: {told}", parts)
+
+
+def with_cures(before: Sequence[Line], answered: Cures) -> Iterator[Line]:
+    """Say of earlier errors what has succeeded since; the other lines of their message tell of which work they are."""
+    runs: dict[int, list[Line]] = {}
+    for old in before:
+        if old.family.name in RUNS:
+            runs.setdefault(old.number, []).append(old)
+    for old in before:
+        told = runs.get(old.number, ()) if old.family.name == "error" else ()
+        sorts = [answered.after(kind(r.key), r.number, checked=r.family.name == "tested") for r in told]
+        yield error_line(f"{old.key} [{old.number}]", max(sorts)) if any(sorts) else old
 
 
 def answers(tale: Story) -> Iterator[Line]:
@@ -223,7 +236,5 @@ def commands(tale: Story) -> Iterator[Line]:
     """Yield each command with how it ended, the latest last; of repeated ones the last run holds."""
     for act in tale.acts:
         if act.command:
-            # A pipe hides the status of what stands before it.
-            hidden = not act.failed and not only_looks(act.command) and facts.fails(facts.verdict(act.output))
-            outcome = f"{act.outcome} but failures printed" if hidden else act.outcome
+            outcome = f"{act.outcome} but failures printed" if not act.failed and prints_failures(act) else act.outcome
             yield line("command", f"`{act.subject}` -> {outcome} [{act.number}]")

@@ -61,7 +61,7 @@ FAMILIES = (
     _family("open", "next_steps", 40, r"\[ \] (?P<key>.*)"),
     _family("asking", "next_steps", 40, rf'Unanswered, (?:from|to) the user: (?P<key>".*"){_N}'),
     _family("next", "next_steps", 14, rf'(?P<key>".*"){_N}'),
-    _family("error", "context", 8, rf'Error: (?P<key>".*"){_N}'),
+    _family("error", "context", 8, rf'Error(?:, .+? succeeded later)?: (?P<key>".*"){_N}'),
     _family("number", "context", 9, rf"Numbers: (?P<key>.*){_N}"),
     _family("identifier", "context", 6, rf"Identifiers: (?P<key>.*){_N}"),
     _family("answer", "context", 4, rf'(?P<key>\S.* gave ".*"){_N}'),

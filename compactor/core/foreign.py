@@ -1,7 +1,7 @@
 """Under which of our headings do the parts of another tool's summary belong?
 
-Claude Code numbers nine headings, gemini-cli writes tags; the names are those that the real clients ask their models
-for. Codex writes free text, and pi our own headings.
+Claude Code numbers nine headings, gemini-cli writes tags, OpenHands labels in capitals; the names are those that the
+real clients ask their models for. Codex writes free text, and pi our own headings.
 """
 
 from __future__ import annotations
@@ -28,8 +28,19 @@ _PARTS = {
     "current_plan": "next_steps",
     "task_state": "next_steps",
 }
+_LABELS = {
+    "USER_CONTEXT": "goal",
+    "TASK_TRACKING": "next_steps",
+    "COMPLETED": "done",
+    "PENDING": "next_steps",
+    "CURRENT_STATE": "in_progress",
+    "CODE_STATE": "files",
+    "CHANGES": "done",
+}
 # Those without a heading of ours keep their own.
 _CONTEXT = frozenset(("key technical concepts", "errors and fixes", "key_knowledge"))
+_LABELLED_CONTEXT = frozenset(("TESTS", "DEPS", "VERSION_CONTROL_STATUS"))
+_LABEL = re.compile(rf"\*{{0,2}}({'|'.join((*_LABELS, *_LABELLED_CONTEXT))})(?:\*\*)?:(?:\*\*)?")
 _NAMES = "|".join(map(re.escape, (*_PARTS, *_CONTEXT)))
 _HEADING = re.compile(rf"(?:(?:\d\.|#{{1,6}}) ?)?\*{{0,2}}({_NAMES})\b:?\*{{0,2}}:?|<({_NAMES})>", re.IGNORECASE)
 _FRAME = re.compile(
@@ -53,16 +64,16 @@ def foreign_summary(text: str) -> Summary:
 
     for line in text.splitlines():
         bare = line.strip()
-        heading = _HEADING.match(bare)
+        heading = _HEADING.match(bare) or _LABEL.match(bare)
         if not (heading or _AFTERWORD.match(bare)):
             part.append("" if _FRAME.fullmatch(bare) else _CLOSING.sub("", line.rstrip()))
             continue
         close()
-        name = ((heading[1] or heading[2]) if heading else "").lower()
+        name = next(filter(None, heading.groups())) if heading else ""
         headings += bool(name)
-        key = _PARTS.get(name, "context")
+        key = _LABELS.get(name) or _PARTS.get(name.lower(), "context")
         part = [_CLOSING.sub("", bare[heading.end() :].strip()) if heading else bare]
-        if name in _CONTEXT:
+        if name in _LABELLED_CONTEXT or name.lower() in _CONTEXT:
             found.setdefault(key, []).append(f"{name.replace('_', ' ').capitalize()}:")
     close()
     if headings < ENOUGH:

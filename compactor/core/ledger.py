@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from compactor.core import deeds, story
 from compactor.core.commands import kind, only_looks
+from compactor.core.cures import cures
 from compactor.core.families import PROSE, Line, line, read_line
 from compactor.core.messages import Role
 from compactor.core.room import Claim
@@ -105,9 +106,9 @@ def _new_lines(tale: Story) -> Iterator[Line]:
         yield from stage(tale)
 
 
-def _still_true(before: Iterable[Line], tale: Story, now: Todo, new: Sequence[Line]) -> list[Line]:
+def _still_true(before: Sequence[Line], tale: Story, now: Todo, new: Sequence[Line]) -> list[Line]:
     """Keep the earlier lines that the new turns have not overtaken."""
-    cured = deeds.successes((*tale.acts, *tale.later))
+    answered = cures((*tale.acts, *tale.later))
     closed = {a.subject for a in tale.acts if a.result}
     told = {entry.family.name for entry in new}
     listed = {i.text for i in now.items}
@@ -117,7 +118,7 @@ def _still_true(before: Iterable[Line], tale: Story, now: Todo, new: Sequence[Li
         return now.whole or (_label(key) or ("", key))[1] in listed
 
     overtaken: dict[str, Callable[[str], bool]] = {
-        "failed": lambda key: kind(key) in cured or len(tale.acts) >= deeds.WORKED_AROUND,
+        "failed": lambda key: kind(key) in answered.successes or len(tale.acts) >= deeds.WORKED_AROUND,
         "open": item_listed,
         "active": item_listed,
         "running": closed.__contains__,
@@ -125,7 +126,8 @@ def _still_true(before: Iterable[Line], tale: Story, now: Todo, new: Sequence[Li
         "asking": lambda _: bool(tale.spoken),
         "next": lambda _: "next" in told,
     }
-    return [old for old in before if not (rule := overtaken.get(old.family.name)) or not rule(old.key)]
+    held = deeds.with_cures(before, answered)
+    return [old for old in held if not (rule := overtaken.get(old.family.name)) or not rule(old.key)]
 
 
 def _merged(before: Sequence[Line], new: Iterable[Line]) -> list[Line]:
@@ -142,7 +144,7 @@ def _merged(before: Sequence[Line], new: Iterable[Line]) -> list[Line]:
             lines[key] = deeds.file_line(known.key, _counts(known) + _counts(entry), entry.number)
         elif names == {"tool"}:
             lines[key] = _tools_added(known, entry)
-        elif entry.family.name in ("command", "tested", "failed") and entry.number >= known.number:
+        elif entry.family.name in (*deeds.RUNS, "error") and entry.number >= known.number:
             del lines[key]
             lines[key] = entry
     return list(lines.values())

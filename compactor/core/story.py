@@ -18,7 +18,7 @@ from compactor.core.speech import Speech, anchored, courteous, speech
 from compactor.core.subjects import states
 from compactor.core.todos import next_steps
 from compactor.core.touches import Touch, touches
-from compactor.core.wishes import RULE_CHARS, SHORT_MESSAGE, wishes
+from compactor.core.wishes import RULE_CHARS, SHORT_MESSAGE, subject_words, wishes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -146,7 +146,7 @@ def assertions(tale: Story) -> Iterator[Line]:
         for sentence in sentences(message.text):
             does = speech(sentence)
             told = quoted(sentence, number)
-            if not asserts(sentence) or sentence in noted:
+            if not asserts(sentence) or _says_nothing(sentence) or sentence in noted:
                 continue
             if by_the_user and does is not Speech.DECISION:
                 continue
@@ -161,6 +161,11 @@ def assertions(tale: Story) -> Iterator[Line]:
 def asserts(sentence: str) -> bool:
     """Tell whether `sentence` is noted down for itself: it says something, and not only what will be done."""
     return speech(sentence) in _FAMILIES and _stands_alone(sentence)
+
+
+def _says_nothing(sentence: str) -> bool:
+    """Tell whether no word of `sentence` tells what it is about: "Done."."""
+    return sentence.isascii() and not subject_words(sentence) and not anchored(sentence)
 
 
 _HEADING = re.compile(r"(\*\*|__)[^*_]{1,80}\1:?")
