@@ -133,7 +133,7 @@ def test_free_text_is_context():
     }
 
 
-@given(st.lists(st.sampled_from("\n".join((CLAUDE_CODE, GEMINI, OPENHANDS)).splitlines()), max_size=30).map("\n".join))
+@given(st.lists(st.sampled_from(f"{CLAUDE_CODE}\n{GEMINI}\n{OPENHANDS}".splitlines()), max_size=30).map("\n".join))
 def test_no_word_of_a_summary_is_lost(text):
     kept = "\n".join(line for lines in foreign_summary(text).sections.values() for line in lines).lower()
     told = re.findall(r"pump|valve|leak|paint|drying|sealed|cost|debounce", text.lower())
