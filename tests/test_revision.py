@@ -190,3 +190,20 @@ def test_a_plan_is_done_if_all_that_it_names_is(plan, kept):
 )
 def test_what_is_ticked_off_is_open_no_more_whatever_details_stand_under_it(section, lines, kept):
     assert bool(settled(sections(**{section: lines}), [line("ticked", "[x] write the docs")])[section]) is kept
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("- **`src/a.py`**", False),
+        ("1. /srv/app/src/a.py", False),
+        ("- `a.py` and `src/b.py`", False),
+        ("- a.py: mended", True),
+        ("- `src/a.py` and `src/c.py`", True),
+        ("- other/a.py", True),
+        ("- the parser", True),
+    ],
+)
+def test_a_file_that_the_ledger_lists_is_not_listed_again(told, kept):
+    known = [line("changed_file", f"/srv/app/src/{name}.py: modified x3, read [3]") for name in "ab"]
+    assert bool(settled(sections(files=told), known)["files"]) is kept

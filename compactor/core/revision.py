@@ -182,12 +182,26 @@ def settled(
             return False
         if any(partial_ratio(key, bare) >= REPEATED for key in told):
             return False
+        if item.section == "files" and _lists_only(item.words, known.get("files", ())):
+            return False
         if item.section in _UNFINISHED and any(_is(text, item.title) for text in ticked):
             return False
         planned = item.section in ("in_progress", "next_steps")
         return not (planned and any(_finishes(text, bare) for text in done))
 
     return _written(item for item in items(words) if stays(item))
+
+
+_JOINED = re.compile(r"[\W_]|\b(?:and|und|y)\b")
+
+
+def _lists_only(words: str, paths: Sequence[str]) -> bool:
+    """Tell whether an item names files that are among `paths`, be it by their endings, and says nothing of them."""
+    bare = re.sub(r"[*`]", "", words)
+    names = {name.lstrip("./") for name in _names(bare)}
+    if not names or _JOINED.sub("", _NAMES.sub("", bare)):
+        return False
+    return all(any(f"/{path}".endswith(f"/{name}") for path in paths) for name in names)
 
 
 def _is(done: str, title: str) -> bool:
