@@ -60,6 +60,17 @@ def test_what_was_printed_is_taken_out_of_its_json():
     assert act("bash", {"command": "x"}, '{"price": 3}').output == '{"price": 3}'
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "Exit code 5", "[The command completed with exit code 5.]", "[Command finished with exit code 5]",
+        "<returncode>5</returncode>", "[Current working directory: /srv]", "[Python interpreter: /usr/bin/python]",
+    ],
+)  # fmt: skip
+def test_the_frame_that_a_harness_puts_around_a_result_says_nothing(frame):
+    assert list(spoken_lines(act("bash", {"command": "x"}, f"Ran 0 tests\n{frame}"))) == ["Ran 0 tests"]
+
+
 def test_a_cleared_result_still_says_how_it_ended():
     long = "<returncode>3</returncode>\nValueError: bad\n" + "x" * 500
     call = Call("c1", "bash", '{"command": "make"}')

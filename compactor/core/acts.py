@@ -168,7 +168,11 @@ def arguments_shown(act: Act) -> str:
     return clip(text, ARGUMENTS_CHARS)
 
 
-_WRAPPER = re.compile(r"<returncode>.*?</returncode>|</?[a-z_]+>|^Exit code \d+$")
+_WRAPPER = re.compile(
+    r"<returncode>.*?</returncode>|</?[a-z_]+>|^\[?(?:the )?(?:command \w+ with )?exit code:? -?\d+\.?\]?$|"
+    r"^\[(?:current working directory|python interpreter): .*\]$",
+    re.IGNORECASE,
+)
 EDGE_LINES = 200  # at either end of a result, where tools say what came of a call
 
 
